@@ -69,7 +69,7 @@ def checkout(tmp_path: Path) -> GitRepository:
 def history(checkout: GitRepository, environment: dict[str, str], ledger: str = "", **of: Any) -> RunHistory | None:
     variables = {"PATH": os.environ["PATH"], **environment}
     run: Any = SimpleNamespace(
-        settings=SimpleNamespace(ledger_url=ledger, github_token=""),
+        settings=SimpleNamespace(ledger_url=ledger, github_token="", why_withheld=""),
         decided=SimpleNamespace(change=SimpleNamespace(git=Git(checkout.folder, variables))),
         environment=variables,
     )
@@ -93,8 +93,14 @@ def test_in_ci_the_branch_of_the_repository_itself_is_read_whatever_the_checkout
     )
 
 
-def test_in_ci_without_the_repositorys_address_nothing_of_the_checkout_is_believed(checkout: GitRepository) -> None:
-    found = history(checkout, {"CI": "true"})
+@pytest.mark.parametrize(
+    "sign",
+    ["CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID", "GITLAB_CI", "GITHUB_ACTIONS"],
+)
+def test_in_ci_without_the_repositorys_address_nothing_of_the_checkout_is_believed(
+    sign: str, checkout: GitRepository
+) -> None:
+    found = history(checkout, {sign: "true"})
     with pytest.raises(LedgerError, match="does not say which repository has the branch"):
         values(found)
 
@@ -127,8 +133,9 @@ def test_a_repository_without_the_branch_yet_has_an_empty_history(server: Path, 
     assert values(history(checkout, job, configuration=configured("not-yet"))) == []
 
 
-def test_on_a_laptop_the_branch_of_the_checkout_is_read(checkout: GitRepository) -> None:
-    assert values(history(checkout, {})) == [0.1]
+@pytest.mark.parametrize("environment", [{}, {"CI": "false"}])
+def test_on_a_laptop_the_branch_of_the_checkout_is_read(environment: dict[str, str], checkout: GitRepository) -> None:
+    assert values(history(checkout, environment)) == [0.1]
 
 
 def test_the_ledger_comes_first_and_without_both_there_is_no_history(checkout: GitRepository) -> None:
