@@ -3,11 +3,13 @@
 import argparse
 import asyncio
 import contextlib
+import html
 import json
 import os
 import select
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
@@ -45,6 +47,11 @@ _OF_CHAT = (
 )
 """Options that are those of ``ratiba chat``."""
 _MAX_PORT = 65_535
+_LEADS_ON = """<!DOCTYPE html>
+<meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={url}">
+<title>Ratiba</title>
+<a href="{url}">Runs</a>
+"""
 _START_SECONDS = 20.0
 _END_SECONDS = 5.0
 
@@ -99,17 +106,19 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         optional_configuration(root, settings.config, required=True)
     viewed = viewed_in(root, settings, environment, arguments.source, branch=arguments.branch, chat=arguments.chat)
 
-    def announce(address: "ViewAddress") -> None:
-        _print_address(address, viewed.runs.source, as_json=arguments.json)
-        if not arguments.no_open:
-            _open(address)
-
     given = {name: value for name, _, _ in _OF_CHAT if (value := getattr(arguments, name.replace("-", "_")))}
-    if arguments.chat:
-        return _talk(arguments, given, environment, lambda channel: _chat_page(viewed, announce, port, channel))
-    if given:
+    if given and not arguments.chat:
         raise UsageError(f"--{next(iter(given))} is an option of the chat.", "Add --chat.")
-    asyncio.run(_serve(viewed, announce, port=port))
+    with _browser() as show:
+
+        def announce(address: "ViewAddress") -> None:
+            _print_address(address, viewed.runs.source, as_json=arguments.json)
+            if not arguments.no_open:
+                show(address)
+
+        if arguments.chat:
+            return _talk(arguments, given, environment, lambda channel: _chat_page(viewed, announce, port, channel))
+        asyncio.run(_serve(viewed, announce, port=port))
     return 0
 
 
@@ -246,15 +255,26 @@ def _print_address(address: "ViewAddress", source: str, *, as_json: bool) -> Non
     sys.stdout.flush()
 
 
-def _open(address: "ViewAddress") -> None:
-    """Open the first page in a browser, where a person may have one.
+@contextmanager
+def _browser() -> "Iterator[Callable[[ViewAddress], None]]":
+    """Opens the first page in a browser, where a person may have one.
 
-    Others on this machine can read a browser's command line, so what stands there works once.
+    Others on this machine can read a browser's command line, so it has only the path of a file that leads on to the
+    address, in a folder that nobody else may enter. The folder stays as long as the context is open.
     """
     import webbrowser
 
-    if sys.stdout.isatty():
-        threading.Thread(target=webbrowser.open, args=(address.once,), daemon=True).start()
+    with tempfile.TemporaryDirectory(prefix="ratiba-view-") as folder:
+
+        def show(address: "ViewAddress") -> None:
+            if not sys.stdout.isatty():
+                return
+            place = Path(folder, "open.html")
+            place.touch(mode=0o600)
+            place.write_text(_LEADS_ON.format(url=html.escape(address.url)), encoding="utf-8")
+            threading.Thread(target=webbrowser.open, args=(place.as_uri(),), daemon=True).start()
+
+        yield show
 
 
 @contextmanager
@@ -321,12 +341,14 @@ def _be_beside(root: Path, settings: Settings, environment: Mapping[str, str], *
             with contextlib.suppress(OSError):
                 os.write(tell, f"{line}\n".encode())
 
-        def announce(address: "ViewAddress") -> None:
-            say(f"The run is shown at {address.url}")
-            _open(address)
-
         try:
-            asyncio.run(_serve(viewed_in(root, settings, environment), announce, page="live.html", until=until))
+            with _browser() as show:
+
+                def announce(address: "ViewAddress") -> None:
+                    say(f"The run is shown at {address.url}")
+                    show(address)
+
+                asyncio.run(_serve(viewed_in(root, settings, environment), announce, page="live.html", until=until))
             code = 0
         except RatibaError as error:
             say(f"warning: The pages are not served: {' '.join(printable(str(error)).split())}")
