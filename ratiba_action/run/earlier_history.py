@@ -20,8 +20,8 @@ from ratiba_action.util.git import Git
 from ratiba_action.util.text import plural
 
 _SECONDS = 10.0
-_MAX_RUNS = 200
-"""Runs that are read from a branch, the latest ones: a run of 200 scenarios takes a tenth of a second."""
+MAX_RUNS = 500
+"""Files that are read from a branch, the latest ones: a run of 200 scenarios takes a tenth of a second."""
 
 
 def history_of(run: RunRequest, configuration: Configuration) -> RunHistory | None:
@@ -38,7 +38,7 @@ def history_of(run: RunRequest, configuration: Configuration) -> RunHistory | No
     if branch is None or settings.why_withheld:
         return None
     files = partial(_files, branch, run.decided.change.git, settings.github_token, run.environment)
-    return KeptRunHistory(branch_source(branch), files, maximum=_MAX_RUNS, of_branches=True)
+    return KeptRunHistory(branch_source(branch), files, maximum=MAX_RUNS, of_branches=True)
 
 
 def _files(
@@ -69,4 +69,16 @@ def notes_of_history(inputs: RunInputs) -> tuple[str, ...]:
         return ()
     broken = f" {plural(len(history.broken), 'file')} there could not be read." if history.broken else ""
     read = plural(len(history.records()), "run")
-    return (f"Earlier runs were read from {history.source} ({read}), without a ledger's database.{broken}",)
+    since = (
+        "" if history.since is None else f" Only the latest {MAX_RUNS} files were read, back to {history.since.date()}."
+    )
+    others = ""
+    if history.uncounted:
+        do, they = ("does", "it is") if history.uncounted == 1 else ("do", "they are")
+        others = (
+            f" {plural(history.uncounted, 'other run')} there {do} not count: {they} of a pull request, or no workflow "
+            "of the repository's own branches made the run."
+        )
+    return (
+        f"Earlier runs were read from {history.source} ({read}), without a ledger's database.{since}{others}{broken}",
+    )
