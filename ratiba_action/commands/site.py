@@ -39,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from",
         dest="source",
-        default="ratiba-history",
         metavar="SOURCE",
-        help=f"{RUN_SOURCES}, or 'ledger' for its database (default: the branch ratiba-history)",
+        help=f"{RUN_SOURCES}, or 'ledger' for its database (default: the branch of 'history.branch', or else "
+        "ratiba-history)",
     )
     parser.add_argument(
         "--to",

@@ -65,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="source",
         metavar="SOURCE",
         help="earlier runs: a folder of results.json and results.json.gz files, or a branch that has them (default: "
-        "the branch ratiba-history, if there is one)",
+        "the branch of 'history.branch', or else ratiba-history, if there is one)",
     )
     parser.add_argument(
         "--branch", default="", metavar="NAME", help="whose own runs trends are of (default: that with the most runs)"
@@ -185,7 +185,7 @@ def viewed_in(
     """The runs of a checkout.
 
     Args:
-        source: of earlier runs; None for the branch that ``ratiba report --to-branch`` keeps them in by default.
+        source: of earlier runs; None for the branch that the configuration names, or else the usual one.
         chat: whether there is a page to talk with the system.
 
     Raises:
@@ -199,22 +199,27 @@ def viewed_in(
     report = Path(settings.report_dir).absolute()  # of the folder that the gate is run in
     found = optional_configuration(root, settings.config, required=False)
     folder = None if found is None else found.events.directory
+    named = None if found is None else found.history.branch
     runs = LocalRuns(
-        report, _history(root, environment, source), branch=branch, redactor=Redactor(settings.secrets), chat=chat
+        report,
+        _history(root, environment, source, named),
+        branch=branch,
+        redactor=Redactor(settings.secrets),
+        chat=chat,
     )
     return Viewed(runs, EventTail([report] if folder is None else [root / folder, report]))
 
 
-def _history(root: Path, environment: Mapping[str, str], source: str | None) -> "RunFiles | None":
+def _history(root: Path, environment: Mapping[str, str], source: str | None, named: str | None) -> "RunFiles | None":
     from ratiba_action.commands.history_branch import open_git
-    from ratiba_action.history.run_files import HISTORY_BRANCH, find_runs
+    from ratiba_action.history.run_files import HISTORY_BRANCH, find_runs, runs_of_branch
 
+    if source is not None:
+        return find_runs(source, lambda: open_git(root, environment))
     try:
-        return find_runs(source or HISTORY_BRANCH, lambda: open_git(root, environment))
+        return runs_of_branch(named or HISTORY_BRANCH, open_git(root, environment))
     except ConfigurationError:
-        if source is not None:
-            raise
-        return None
+        return None  # most clones have none
 
 
 async def _serve(
