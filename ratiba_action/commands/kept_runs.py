@@ -11,7 +11,7 @@ from pathlib import Path
 from ratiba_action.commands.history_branch import open_git
 from ratiba_action.commands.options import checkout_of
 from ratiba_action.config.configuration import optional_configuration
-from ratiba_action.errors import UsageError
+from ratiba_action.errors import ConfigurationError, UsageError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.history.data_branch import branch_source
@@ -43,7 +43,7 @@ def kept_runs(source: str | None, settings: Settings, environment: Mapping[str, 
     """
     root = checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
     if source is None:
-        yield runs_of_branch(_configured(root, settings) or HISTORY_BRANCH, open_git(root, environment))
+        yield _of_own_branch(_configured(root, settings) or HISTORY_BRANCH, root, environment)
         return
     if source != GITHUB:
         yield find_runs(source, lambda: open_git(root, environment))
@@ -73,6 +73,16 @@ def history_of(source: str | None, settings: Settings, environment: Mapping[str,
     if named is None:
         return None
     return KeptRunHistory(named, partial(kept_runs, source, settings, environment))
+
+
+def _of_own_branch(branch: str, root: Path, environment: Mapping[str, str]) -> RunFiles:
+    try:
+        return runs_of_branch(branch, open_git(root, environment))
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            error.problem,
+            f"Give a folder of results.json files with --from, or fetch the branch: git fetch origin {branch}:{branch}",
+        ) from error
 
 
 def _configured(root: Path, settings: Settings) -> str | None:

@@ -24,7 +24,7 @@ DESCRIPTION = """Write the history of runs as a static site: an overview, every 
 time with flaky ones marked, and trends of metrics, judges and cost. The site works from a file and on GitHub Pages, and
 loads nothing from another host. 'site.transcripts' in the configuration decides whether it shows conversations."""
 EXAMPLE = """example:
-  ratiba site                                     # from the branch ratiba-history to the folder site
+  ratiba site                                     # from the branch of runs to the folder site
   ratiba site --from downloaded-results --to public
   ratiba site --from github                       # from artifacts of workflow runs, with RATIBA_GITHUB_TOKEN
   ratiba site --with mutation.json --with calibration.json   # of ratiba mutate --json and calibrate run --json

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from ratiba_action.publish.view.server import ViewAddress
 
 DESCRIPTION = """Serve the pages of 'ratiba site' on this machine: the last run of this checkout, the runs that end
-meanwhile, and the branch ratiba-history where there is one. A page follows the run that goes on: progress, money, and
+meanwhile, and the branch of runs where there is one. A page follows the run that goes on: progress, money, and
 each conversation as it happens. Only 127.0.0.1 is served, and only to who has the address that is printed."""
 EXAMPLE = """example:
   ratiba view
