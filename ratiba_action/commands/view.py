@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -269,14 +269,18 @@ def _browser() -> "Iterator[Callable[[ViewAddress], None]]":
     """
     import webbrowser
 
-    with tempfile.TemporaryDirectory(prefix="ratiba-view-") as folder:
+    with ExitStack() as stack:
 
         def show(address: "ViewAddress") -> None:
             if not sys.stdout.isatty():
                 return
-            place = Path(folder, "open.html")
-            place.touch(mode=0o600)
-            place.write_text(_LEADS_ON.format(url=html.escape(address.url)), encoding="utf-8")
+            try:
+                place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ratiba-view-")), "open.html")
+                place.touch(mode=0o600)
+                place.write_text(_LEADS_ON.format(url=html.escape(address.url)), encoding="utf-8")
+            except OSError as error:
+                _warn(f"No browser is opened: no temporary file can be written ({error.strerror}).")
+                return
             threading.Thread(target=webbrowser.open, args=(place.as_uri(),), daemon=True).start()
 
         yield show

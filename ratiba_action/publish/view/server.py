@@ -235,7 +235,7 @@ class _ViewServer:
         if self._chat is not None and path == "chat/events":
             return await self._stream(request, self._chat_news)
         if not path:
-            return web.Response(status=302, headers={"Location": f"/{self._token}/{self._page}"})
+            return web.Response(status=302, headers={"Location": self._page})
         if path not in self._first:
             await self._ready.wait()
         content = self._pages.get(path, self._first.get(path))
