@@ -10,6 +10,7 @@ from pathlib import Path
 from ratiba_action.commands.options import checkout_of, count_option
 from ratiba_action.config.configuration import SiteBlock, optional_configuration
 from ratiba_action.decide.event import load_event
+from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.decide.workflow_run import WorkflowRun, read_workflow_run
 from ratiba_action.errors import InfrastructureError, UsageError
 from ratiba_action.history.data_branch import DataBranch, append_run, refuse_untrusted
@@ -98,7 +99,7 @@ def _remote(git: Git | None, environment: Mapping[str, str]) -> str:
     server, repository = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
     if server and repository:
         return f"{server.rstrip('/')}/{repository}"
-    if environment.get("CI"):
+    if runs_in_ci(environment):
         raise UsageError(
             "The job does not say which repository it runs for, and the checkout's own setting may be a change's.",
             "Give --remote URL.",

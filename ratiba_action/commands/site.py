@@ -24,7 +24,7 @@ DESCRIPTION = """Write the history of runs as a static site: an overview, every 
 time with flaky ones marked, and trends of metrics, judges and cost. The site works from a file and on GitHub Pages, and
 loads nothing from another host. 'site.transcripts' in the configuration decides whether it shows conversations."""
 EXAMPLE = """example:
-  ratiba site                                     # from the branch ratiba-history to the folder site
+  ratiba site                                     # from the branch of runs to the folder site
   ratiba site --from downloaded-results --to public
   ratiba site --from github                       # from artifacts of workflow runs, with RATIBA_GITHUB_TOKEN
   ratiba site --with mutation.json --with calibration.json   # of ratiba mutate --json and calibrate run --json
@@ -39,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--from",
         dest="source",
-        default="ratiba-history",
         metavar="SOURCE",
-        help=f"{RUN_SOURCES}, or 'ledger' for its database (default: the branch ratiba-history)",
+        help=f"{RUN_SOURCES}, or 'ledger' for its database (default: the branch of 'history.branch', or else "
+        "ratiba-history)",
     )
     parser.add_argument(
         "--to",

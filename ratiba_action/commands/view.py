@@ -3,14 +3,16 @@
 import argparse
 import asyncio
 import contextlib
+import html
 import json
 import os
 import select
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import AbstractAsyncContextManager, ExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from ratiba_action.publish.view.server import ViewAddress
 
 DESCRIPTION = """Serve the pages of 'ratiba site' on this machine: the last run of this checkout, the runs that end
-meanwhile, and the branch ratiba-history where there is one. A page follows the run that goes on: progress, money, and
+meanwhile, and the branch of runs where there is one. A page follows the run that goes on: progress, money, and
 each conversation as it happens. Only 127.0.0.1 is served, and only to who has the address that is printed."""
 EXAMPLE = """example:
   ratiba view
@@ -45,6 +47,11 @@ _OF_CHAT = (
 )
 """Options that are those of ``ratiba chat``."""
 _MAX_PORT = 65_535
+_LEADS_ON = """<!DOCTYPE html>
+<meta charset="utf-8"><meta name="referrer" content="no-referrer"><meta http-equiv="refresh" content="0; url={url}">
+<title>Ratiba</title>
+<a href="{url}">Runs</a>
+"""
 _START_SECONDS = 20.0
 _END_SECONDS = 5.0
 
@@ -58,7 +65,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         dest="source",
         metavar="SOURCE",
         help="earlier runs: a folder of results.json and results.json.gz files, or a branch that has them (default: "
-        "the branch ratiba-history, if there is one)",
+        "the branch of 'history.branch', or else ratiba-history, if there is one)",
     )
     parser.add_argument(
         "--branch", default="", metavar="NAME", help="whose own runs trends are of (default: that with the most runs)"
@@ -99,17 +106,19 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         optional_configuration(root, settings.config, required=True)
     viewed = viewed_in(root, settings, environment, arguments.source, branch=arguments.branch, chat=arguments.chat)
 
-    def announce(address: "ViewAddress") -> None:
-        _print_address(address, viewed.runs.source, as_json=arguments.json)
-        if not arguments.no_open:
-            _open(address)
-
     given = {name: value for name, _, _ in _OF_CHAT if (value := getattr(arguments, name.replace("-", "_")))}
-    if arguments.chat:
-        return _talk(arguments, given, environment, lambda channel: _chat_page(viewed, announce, port, channel))
-    if given:
+    if given and not arguments.chat:
         raise UsageError(f"--{next(iter(given))} is an option of the chat.", "Add --chat.")
-    asyncio.run(_serve(viewed, announce, port=port))
+    with _browser() as show:
+
+        def announce(address: "ViewAddress") -> None:
+            _print_address(address, viewed.runs.source, as_json=arguments.json)
+            if not arguments.no_open:
+                show(address)
+
+        if arguments.chat:
+            return _talk(arguments, given, environment, lambda channel: _chat_page(viewed, announce, port, channel))
+        asyncio.run(_serve(viewed, announce, port=port))
     return 0
 
 
@@ -176,7 +185,7 @@ def viewed_in(
     """The runs of a checkout.
 
     Args:
-        source: of earlier runs; None for the branch that ``ratiba report --to-branch`` keeps them in by default.
+        source: of earlier runs; None for the branch that the configuration names, or else the usual one.
         chat: whether there is a page to talk with the system.
 
     Raises:
@@ -190,22 +199,27 @@ def viewed_in(
     report = Path(settings.report_dir).absolute()  # of the folder that the gate is run in
     found = optional_configuration(root, settings.config, required=False)
     folder = None if found is None else found.events.directory
+    named = None if found is None else found.history.branch
     runs = LocalRuns(
-        report, _history(root, environment, source), branch=branch, redactor=Redactor(settings.secrets), chat=chat
+        report,
+        _history(root, environment, source, named),
+        branch=branch,
+        redactor=Redactor(settings.secrets),
+        chat=chat,
     )
     return Viewed(runs, EventTail([report] if folder is None else [root / folder, report]))
 
 
-def _history(root: Path, environment: Mapping[str, str], source: str | None) -> "RunFiles | None":
+def _history(root: Path, environment: Mapping[str, str], source: str | None, named: str | None) -> "RunFiles | None":
     from ratiba_action.commands.history_branch import open_git
-    from ratiba_action.history.run_files import HISTORY_BRANCH, find_runs
+    from ratiba_action.history.run_files import HISTORY_BRANCH, find_runs, runs_of_branch
 
+    if source is not None:
+        return find_runs(source, lambda: open_git(root, environment))
     try:
-        return find_runs(source or HISTORY_BRANCH, lambda: open_git(root, environment))
+        return runs_of_branch(named or HISTORY_BRANCH, open_git(root, environment))
     except ConfigurationError:
-        if source is not None:
-            raise
-        return None
+        return None  # most clones have none
 
 
 async def _serve(
@@ -246,15 +260,30 @@ def _print_address(address: "ViewAddress", source: str, *, as_json: bool) -> Non
     sys.stdout.flush()
 
 
-def _open(address: "ViewAddress") -> None:
-    """Open the first page in a browser, where a person may have one.
+@contextmanager
+def _browser() -> "Iterator[Callable[[ViewAddress], None]]":
+    """Opens the first page in a browser, where a person may have one.
 
-    Others on this machine can read a browser's command line, so what stands there works once.
+    Others on this machine can read a browser's command line, so it has only the path of a file that leads on to the
+    address, in a folder that nobody else may enter. The folder stays as long as the context is open.
     """
     import webbrowser
 
-    if sys.stdout.isatty():
-        threading.Thread(target=webbrowser.open, args=(address.once,), daemon=True).start()
+    with ExitStack() as stack:
+
+        def show(address: "ViewAddress") -> None:
+            if not sys.stdout.isatty():
+                return
+            try:
+                place = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="ratiba-view-")), "open.html")
+                place.touch(mode=0o600)
+                place.write_text(_LEADS_ON.format(url=html.escape(address.url)), encoding="utf-8")
+            except OSError as error:
+                _warn(f"No browser is opened: no temporary file can be written ({error.strerror}).")
+                return
+            threading.Thread(target=webbrowser.open, args=(place.as_uri(),), daemon=True).start()
+
+        yield show
 
 
 @contextmanager
@@ -321,12 +350,14 @@ def _be_beside(root: Path, settings: Settings, environment: Mapping[str, str], *
             with contextlib.suppress(OSError):
                 os.write(tell, f"{line}\n".encode())
 
-        def announce(address: "ViewAddress") -> None:
-            say(f"The run is shown at {address.url}")
-            _open(address)
-
         try:
-            asyncio.run(_serve(viewed_in(root, settings, environment), announce, page="live.html", until=until))
+            with _browser() as show:
+
+                def announce(address: "ViewAddress") -> None:
+                    say(f"The run is shown at {address.url}")
+                    show(address)
+
+                asyncio.run(_serve(viewed_in(root, settings, environment), announce, page="live.html", until=until))
             code = 0
         except RatibaError as error:
             say(f"warning: The pages are not served: {' '.join(printable(str(error)).split())}")

@@ -26,6 +26,7 @@ from ratiba_action.model.verdict import InAdvisory, PassRateRule
 from ratiba_action.money.pricing import BuiltInTool
 from ratiba_action.settings.provider_keys import BUILT_IN, JUDGES
 from ratiba_action.settings.report_folder import parse_report_folder
+from ratiba_action.util.git import is_branch_name
 from ratiba_action.util.instants import zone_problem
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.validation import StrictModel, validate
@@ -218,6 +219,13 @@ class HistoryBlock(StrictModel):
         default=None,
         description="branch of this repository that `ratiba report --to-branch` keeps runs on; used without ledger-url",
     )
+
+    @field_validator("branch")
+    @classmethod
+    def _is_a_branch(cls, value: str | None) -> str | None:
+        if value is not None and not is_branch_name(value):
+            raise ValueError(f"{value!r} is no name of a branch; give one such as ratiba-history")
+        return value
 
 
 def _known_zone(name: str) -> str:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 
 from ratiba_action.history.files import newest_first
@@ -59,11 +59,23 @@ async def _read(history: RunHistory, wanted: AnchorWanted, rules: Rules) -> Anch
     kept = {wanted.named: tuple(runs)} if wanted.named else first_of_each_week(runs, now, decline.weeks)
     chosen = [run for of_commit in kept.values() for run in newest_first(of_commit, rules.pooled_runs)]
     scores = await history.scores([run.id for run in chosen]) if chosen else ()
-    return anchor_of(chosen, scores, wanted, decline.weeks)
+    reached = history.since if since is not None and history.since is not None and history.since > since else None
+    return anchor_of(chosen, scores, wanted, decline.weeks, reached)
 
 
-def anchor_of(runs: Sequence[KeptRun], scores: Iterable[KeptScore], wanted: AnchorWanted, weeks: int) -> Anchor | None:
-    """The anchor among some commits; None where none of them measured a scenario as it is today."""
+def anchor_of(
+    runs: Sequence[KeptRun],
+    scores: Iterable[KeptScore],
+    wanted: AnchorWanted,
+    weeks: int,
+    reached: datetime | None = None,
+) -> Anchor | None:
+    """The anchor among some commits; None where none of them measured a scenario as it is today.
+
+    Args:
+        weeks: that were asked for.
+        reached: when the oldest run began that was read, where that is less than the weeks; else None.
+    """
     rows: dict[int, list[KeptScore]] = {}
     for row in scores:
         rows.setdefault(row.run, []).append(row)
@@ -78,7 +90,8 @@ def anchor_of(runs: Sequence[KeptRun], scores: Iterable[KeptScore], wanted: Anch
     for run in alike:
         candidates.setdefault(run.commit or "", []).append(run)
     commit = best_anchor(candidates)
-    name = "the anchor that is configured" if wanted.named else f"the best of the last {weeks} weeks"
+    best = f"the best of the last {weeks} weeks" if reached is None else f"the best since {reached.date()}"
+    name = "the anchor that is configured" if wanted.named else best
     return Anchor(name, commit, tuple(candidates[commit]), len(candidates))
 
 

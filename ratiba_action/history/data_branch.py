@@ -26,7 +26,7 @@ from ratiba_action.history.run_files import RunFiles
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import MAX_BYTES, packed, results_parts
 from ratiba_action.reporting.summary import summarise
-from ratiba_action.util.git import run_bare
+from ratiba_action.util.git import is_branch_name, run_bare
 
 _SECONDS = 300
 _READ_SECONDS = 60
@@ -37,7 +37,6 @@ _PRUNED_TO = 0.8
 """Of the limit: each pruning makes the branch anew, which should not happen at every run."""
 _FOLDER = "runs"
 _RUN = re.compile(r"runs/\d{4}/(\d{8}T\d{6})Z-[0-9a-f]{16}\.json\.gz", re.ASCII)
-_BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _README = (
     b"Runs of the evaluation gate, one file each: results.json, compressed. Written by `ratiba report --to-branch`.\n"
 )
@@ -209,7 +208,7 @@ def require_branch_name(name: str) -> None:
     Raises:
         UsageError: it is no name of a branch.
     """
-    if not _BRANCH.fullmatch(name) or ".." in name or name.endswith(("/", ".lock", ".")):
+    if not is_branch_name(name):
         raise UsageError(f"{name!r:.120} is no name of a branch.", "Give one such as ratiba-history.")
 
 

@@ -23,7 +23,8 @@ ARTIFACT = "ratiba-report"
 """Name of the artifact with a run's report, in every workflow of the documentation."""
 MAX_RUNS = 300
 """Newest ones that are read, by two requests each: a job's token may send a thousand in an hour."""
-_LISTED = 5_000
+MAX_LISTED = 5_000
+"""Newest artifacts among which runs are searched for."""
 _GZIP = b"\x1f\x8b"
 _GONE = frozenset({404, 410})
 _DOWNLOADED = 500_000_000
@@ -60,11 +61,13 @@ def runs_on_github(github: GithubRepository, repository: str, folder: Path, reda
     if not isinstance(branch, str) or not branch:
         raise ConfigurationError(f"GitHub names no default branch of {repository!r:.200}.")
     source = _Source(github, repository, branch, folder, redactor)
-    found = itertools.islice(source.artifacts(), MAX_RUNS)
+    found = list(itertools.islice(source.artifacts(), MAX_RUNS))
     files: Mapping[str, Load] = {
         f"artifact {each.number} of run {each.run}": partial(source.load, each) for each in found
     }
-    return RunFiles(f"the workflow runs of {branch!r} on GitHub", files)
+    limit = f"{MAX_RUNS} runs" if len(found) == MAX_RUNS else f"{MAX_LISTED:,} artifacts" if source.is_cut else ""
+    ended = f" (the search ended at the newest {limit})" if limit else ""
+    return RunFiles(f"the workflow runs of {branch!r} on GitHub{ended}", files)
 
 
 class _Source:
@@ -77,11 +80,18 @@ class _Source:
         self._folder = folder
         self._redactor = redactor
         self._left = _DOWNLOADED
+        self._listed = 0
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the list of artifacts ended at its limit, so that older ones may have been left out."""
+        return self._listed >= MAX_LISTED
 
     def artifacts(self) -> Iterator[_Kept]:
         """Those of the repository's own default branch, the newest first, and the newest alone of each run."""
         seen: set[int] = set()
-        for row in itertools.islice(self._github.artifacts(ARTIFACT), _LISTED):
+        for row in itertools.islice(self._github.artifacts(ARTIFACT), MAX_LISTED):
+            self._listed += 1
             kept = self._artifact(mapping_of(row))
             if kept is not None and kept.run not in seen:
                 seen.add(kept.run)
@@ -106,7 +116,7 @@ class _Source:
         place = self._folder / f"{kept.number}.json.gz"
         if not place.exists():
             place.write_bytes(self._download(kept))
-        report = load_baseline(place.read_bytes())
+        report = load_baseline(place.read_bytes(), MAX_EXACT_BYTES)
         self._require_own(report, kept)
         return self._redactor.report(report)
 

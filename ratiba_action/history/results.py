@@ -44,13 +44,16 @@ def read_run(path: Path) -> MeasuredRun:
     return _guarded(lambda: _measured_run(report, "", own=lambda arm: arm != BASE))
 
 
-def load_baseline(content: bytes) -> Report:
+def load_baseline(content: bytes, maximum: int | None = None) -> Report:
     """The report in the bytes of a ``results.json``.
+
+    Args:
+        maximum: bytes that it may have when it is unpacked; None for those of any ``results.json``.
 
     Raises:
         ConfigurationError: it holds none.
     """
-    return _guarded(lambda: load_report(content))
+    return _guarded(lambda: load_report(content, maximum=maximum))
 
 
 def _guarded(read: Callable[[], Read]) -> Read:

@@ -44,6 +44,11 @@ class RunHistory(Protocol):
         """Where the runs come from, in words."""
         ...
 
+    @property
+    def since(self) -> datetime | None:
+        """When the oldest run began that was read, where older ones were not; None where none was left out."""
+        ...
+
     async def points(self, series: Series) -> tuple[TrendPoint, ...]:
         """The mean of each metric in each whole run of a series, the oldest first."""
         ...
@@ -109,6 +114,8 @@ class KeptRunHistory:
         self._maximum = maximum
         self._of_branches = of_branches
         self._found: tuple[tuple[RunRecord, ...], tuple[BrokenFile, ...]] | None = None
+        self._since: datetime | None = None
+        self._uncounted = 0
         self._failed: tuple[str, str] | None = None
 
     def _read(self) -> tuple[tuple[RunRecord, ...], tuple[BrokenFile, ...]]:
@@ -130,6 +137,9 @@ class KeptRunHistory:
             raise LedgerError(*self._failed) from error
         records = {_identity(record): record for _, record in found.runs if record is not None}
         ordered = sorted(records.values(), key=lambda record: record.started_at, reverse=True)
+        self._uncounted = sum(record is None for _, record in found.runs)
+        if ordered and len(chosen) < len(files.files):
+            self._since = ordered[-1].started_at.astimezone(UTC)
         return tuple(ordered), found.broken
 
     def _record(self, report: Report) -> RunRecord | None:
@@ -168,6 +178,16 @@ class KeptRunHistory:
     def broken(self) -> tuple[BrokenFile, ...]:
         """Files that hold no run."""
         return self._read()[1]
+
+    @property
+    def since(self) -> datetime | None:
+        """See ``RunHistory``."""
+        return self._since
+
+    @property
+    def uncounted(self) -> int:
+        """Runs that were read and do not count, since the repository's own branches did not start them."""
+        return self._uncounted
 
     async def _records(self) -> tuple[RunRecord, ...]:
         return await asyncio.to_thread(self.records)

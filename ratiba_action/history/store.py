@@ -218,6 +218,11 @@ class MetricsHistory:
         """Where the runs come from, in words."""
         return "the ledger's database"
 
+    @property
+    def since(self) -> datetime | None:
+        """None: nothing is left out by its age."""
+        return None
+
     async def write(self, record: RunRecord) -> bool:
         """Add a run with all that belongs to it, or nothing; makes the tables where there are none.
 

@@ -50,19 +50,21 @@ def results_parts(summary: ReportSummary) -> Iterator[bytes]:
     yield f"\n  ]{after}".encode("ascii")
 
 
-def load_report(text: str | bytes, *, exact: bool = False) -> Report:
+def load_report(text: str | bytes, *, exact: bool = False, maximum: int | None = None) -> Report:
     """The report that ``render_results`` wrote.
 
     Args:
         text: content of a ``results.json``, or of a ``results.json.gz``.
         exact: refuse anything that this version of the gate cannot have written, down to the format of each field.
             For a file from an untrusted source.
+        maximum: bytes that it may have when it is unpacked; None for those of its kind.
 
     Raises:
         ConfigurationError: the text is not JSON, of another version, or lacks a field; says which.
     """
     remedy = "Write the file again with this version: ratiba gate"
-    text = _unpacked(text, _maximum(exact=exact)) if isinstance(text, bytes) and text.startswith(_GZIP) else text
+    if isinstance(text, bytes) and text.startswith(_GZIP):
+        text = _unpacked(text, _maximum(exact=exact) if maximum is None else maximum)
     try:
         content = _STRICT.decode(text if isinstance(text, str) else text.decode("utf-8")) if exact else json.loads(text)
     except (ValueError, RecursionError) as error:

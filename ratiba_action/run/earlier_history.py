@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 
 from ratiba_action.config.configuration import Configuration
+from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.history.data_branch import DataBranch, branch_source, fetched_runs
 from ratiba_action.history.run_files import RunFiles, runs_of_branch
@@ -19,12 +20,14 @@ from ratiba_action.util.git import Git
 from ratiba_action.util.text import plural
 
 _SECONDS = 10.0
-_MAX_RUNS = 200
-"""Runs that are read from a branch, the latest ones: a run of 200 scenarios takes a tenth of a second."""
+MAX_RUNS = 500
+"""Files that are read from a branch, the latest ones: a run of 200 scenarios takes a tenth of a second."""
 
 
 def history_of(run: RunRequest, configuration: Configuration) -> RunHistory | None:
     """The history that a run looks at; None where there is none. Nothing is read before it is asked.
+
+    Where nobody has merged the configuration there is none: the branch that it names is the change's choice.
 
     Args:
         configuration: after the ratchet, so that its history is the base's.
@@ -32,10 +35,10 @@ def history_of(run: RunRequest, configuration: Configuration) -> RunHistory | No
     settings, branch = run.settings, configuration.history.branch
     if settings.ledger_url:
         return MetricsHistory(settings.ledger_url, _SECONDS)
-    if branch is None:
+    if branch is None or settings.why_withheld:
         return None
     files = partial(_files, branch, run.decided.change.git, settings.github_token, run.environment)
-    return KeptRunHistory(branch_source(branch), files, maximum=_MAX_RUNS, of_branches=True)
+    return KeptRunHistory(branch_source(branch), files, maximum=MAX_RUNS, of_branches=True)
 
 
 def _files(
@@ -45,7 +48,7 @@ def _files(
     if server and repository:
         remote = f"{server.rstrip('/')}/{repository}"
         return fetched_runs(DataBranch(remote, branch, token if remote.startswith("https://") else ""), environment)
-    if environment.get("CI"):
+    if runs_in_ci(environment):
         raise InfrastructureError(
             f"The job does not say which repository has the branch {branch!r}; the checkout's may be a change's.",
             "Set GITHUB_SERVER_URL and GITHUB_REPOSITORY.",
@@ -66,4 +69,16 @@ def notes_of_history(inputs: RunInputs) -> tuple[str, ...]:
         return ()
     broken = f" {plural(len(history.broken), 'file')} there could not be read." if history.broken else ""
     read = plural(len(history.records()), "run")
-    return (f"Earlier runs were read from {history.source} ({read}), without a ledger's database.{broken}",)
+    since = (
+        "" if history.since is None else f" Only the latest {MAX_RUNS} files were read, back to {history.since.date()}."
+    )
+    others = ""
+    if history.uncounted:
+        do, they = ("does", "it is") if history.uncounted == 1 else ("do", "they are")
+        others = (
+            f" {plural(history.uncounted, 'other run')} there {do} not count: {they} of a pull request, or no workflow "
+            "of the repository's own branches made the run."
+        )
+    return (
+        f"Earlier runs were read from {history.source} ({read}), without a ledger's database.{since}{others}{broken}",
+    )

@@ -18,6 +18,7 @@ from ratiba_action.errors import GitError, InfrastructureError
 
 LINK, EXECUTABLE, PLAIN, SUBMODULE = "120000", "100755", "100644", "160000"
 """Modes of a tree's entries."""
+_BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _SECONDS = 60
 _GROUP = 500
 """Ids that fit into a pipe together, so that neither side waits for the other."""
@@ -506,3 +507,10 @@ def _path_outside(root: Path, path: str) -> str:
     return os.pathsep.join(
         str(folder) for folder in folders if folder.is_absolute() and not folder.resolve().is_relative_to(root)
     )
+
+
+def is_branch_name(name: str) -> bool:
+    """Whether git takes it as a branch; of what git takes only names of plain characters (git-check-ref-format(1))."""
+    parts = name.split("/")
+    plain = _BRANCH.fullmatch(name) is not None and ".." not in name and not name.endswith(".")
+    return plain and not any(not part or part.startswith(".") or part.endswith(".lock") for part in parts)

@@ -101,6 +101,16 @@ def test_limits_are_numbers(option: str, tmp_path: Path, capsys: pytest.CaptureF
     assert option in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("remote")
+@pytest.mark.parametrize("sign", ["CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID"])
+def test_in_ci_the_checkouts_own_remote_is_not_pushed_to(
+    sign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    environment = {**leave(talked(), tmp_path), sign: "true"}
+    assert run(["report", "--to-branch", "ratiba-history"], environment) == 2
+    assert "Give --remote URL." in capsys.readouterr().err
+
+
 def test_a_repository_without_a_remote_is_named(
     repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.commands.view import viewed_in
 from ratiba_action.history.keeping import keep_run
 from ratiba_action.main import run
 from ratiba_action.model.change import Subject
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.results_json import packed, render_results
 from ratiba_action.reporting.summary import summarise
+from ratiba_action.settings.settings import read_settings
 from tests.support.git_repository import GitRepository
 from tests.support.run_history import branch_run, long_history, write_history
 from tests.support.sample_report import sample_check, sample_report, sample_scored
@@ -174,6 +176,35 @@ def test_a_folder_with_other_files_is_refused_before_a_run_is_read(
     site_of(tmp_path, [branch_run(0)], code=2)
     assert "not of a site: 'mine.txt'" in capsys.readouterr().err
     assert [path.name for path in (tmp_path / "site").iterdir()] == ["mine.txt"]
+
+
+@pytest.mark.parametrize(
+    ("configuration", "branch"),
+    [("", "ratiba-history"), ("system: {adapter: 'a.b:C'}\nhistory: {branch: kept-runs}\n", "kept-runs")],
+    ids=["usual", "configured"],
+)
+def test_without_from_only_a_branch_is_read_and_no_folder_of_its_name(
+    configuration: str,
+    branch: str,
+    repository: GitRepository,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    content = packed(render_results(summarise(branch_run(0))).encode())
+    commit = repository.commit({"runs/1.json.gz": content})
+    repository.git("update-ref", f"refs/heads/{branch}", commit)
+    write_history(repository.folder / branch, [branch_run(1), branch_run(2)])
+    if configuration:
+        repository.write({".github/ratiba.yml": configuration})
+    monkeypatch.chdir(repository.folder)
+    assert run(["site"], {"PATH": os.environ["PATH"]}) == 0
+    assert f"1 run from the branch '{branch}'" in capsys.readouterr().err
+    settings = read_settings({}, {"report-dir": "none"})
+    viewed = viewed_in(repository.folder, settings, {"PATH": os.environ["PATH"]})
+    assert viewed.runs.source.endswith(f"the branch '{branch}'")
+    if configuration:
+        assert run(["status"], {"PATH": os.environ["PATH"]}) == 0
+        assert f"runs of the branch '{branch}'" in capsys.readouterr().err
 
 
 def test_a_branch_is_read_where_there_is_no_such_folder(

@@ -105,7 +105,9 @@ def test_what_a_stranger_may_have_left_is_not_even_downloaded(
         pytest.param(archive_of(b"/etc/passwd", mode=0o120777), "is a link", id="link"),
         pytest.param(archive_of(b"{}", "../results.json"), "leads out", id="traversal"),
         pytest.param(archive_of(bytes(20_000_001)), "more than 20,000,000 bytes", id="zip bomb"),
-        pytest.param(archive_of(packed(bytes(250_000_001)), "results.json.gz"), "could not be read", id="gzip bomb"),
+        pytest.param(
+            archive_of(packed(bytes(20_000_001)), "results.json.gz"), "more than 20,000,000 bytes when", id="gzip bomb"
+        ),
         pytest.param(archive_of(text_of(branch_run(7))), "not of", id="of another run"),
         pytest.param(archive_of(text_of(sample_report())), "of a pull request", id="of a pull request"),
     ],

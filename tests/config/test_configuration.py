@@ -35,6 +35,12 @@ def test_a_configuration_is_read_whole() -> None:
     assert str(configuration.prices["own-model"].output_per_million) == "2.5"
 
 
+@pytest.mark.parametrize("name", ["a..b", "x.lock", "a/", "a//b"])
+def test_a_history_is_kept_on_a_branch_that_git_takes(name: str) -> None:
+    (problem,) = problems_of(GOOD + f"history: {{branch: {name}}}\n".encode())
+    assert f"{name!r} is no name of a branch" in problem
+
+
 def test_all_mistakes_are_reported_at_once() -> None:
     messages = problems_of(
         GOOD.replace(b"shop.adapter:Adapter", b"shop adapter")

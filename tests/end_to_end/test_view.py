@@ -1,17 +1,23 @@
 """``ratiba view`` beside runs of the gate, and ``ratiba gate --watch --view``, as people start them."""
 
 import json
+import os
 import re
 import signal
 import socket
+import stat
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 import pytest
 
 from tests.end_to_end.test_watch import watching
+from tests.support.eventually import eventually
 from tests.support.served_pages import EventStream
 from tests.support.small_repository import SmallRepository
 
@@ -55,6 +61,34 @@ def test_a_page_follows_a_run_that_is_started_beside_it(spoken: SmallRepository)
         assert next(each["edition"] for each in stream if each["edition"] > 1)
         stream.close()
     assert not is_served(folder)
+
+
+def test_a_browsers_command_line_has_only_the_path_of_a_file_that_nobody_else_can_read(
+    spoken: SmallRepository, tmp_path: Path
+) -> None:
+    browser, seen = tmp_path / "browser", tmp_path / "seen"
+    browser.write_text(f'#!/bin/sh\nprintf %s "$*" > {seen}.new && mv {seen}.new {seen}\n')
+    browser.chmod(0o700)
+    screen, terminal = os.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "ratiba_action", "view", "--report-dir", str(spoken.report)],
+        cwd=spoken.folder,
+        env={**spoken.environment, "BROWSER": f"{browser} %s"},
+        stdout=terminal,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        eventually(seen.exists)
+        place = Path(url2pathname(urlsplit(seen.read_text()).path))
+        assert place.as_uri() == seen.read_text()
+        assert [stat.S_IMODE(each.stat().st_mode) for each in (place, place.parent)] == [0o600, 0o700]
+        address = re.search(r'url=(http://127\.0\.0\.1:\d+/[\w-]+/index\.html)"', place.read_text())
+        assert address is not None
+        assert address[1] in os.read(screen, 10_000).decode()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == 0
+    assert not place.parent.exists()
+    os.close(screen)
+    os.close(terminal)
 
 
 def test_watch_shows_each_of_its_runs_at_an_address_that_it_prints_and_ends_with_it(spoken: SmallRepository) -> None:

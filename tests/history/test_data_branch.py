@@ -87,7 +87,7 @@ def test_a_branch_with_anything_else_is_left_alone(remote: Path, repository: Git
     assert git(remote, "ls-tree", "--name-only", "main") == "app.py"
 
 
-@pytest.mark.parametrize("name", ["", "-x", "a b", "a..b", "x.lock", "a/"])
+@pytest.mark.parametrize("name", ["", "-x", "a b", "a..b", "x.lock", "a/", "a//b", "a/.b", "x.lock/b", "a."])
 def test_a_name_that_is_none_is_refused(name: str, remote: Path) -> None:
     with pytest.raises(UsageError, match="is no name of a branch"):
         append_run(branch_run(0), DataBranch(str(remote), name), {"PATH": PATH})

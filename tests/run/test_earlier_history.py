@@ -2,8 +2,9 @@
 
 import asyncio
 import os
+from contextlib import nullcontext
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,10 +14,13 @@ import pytest
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.config.ratchet import ratchet
 from ratiba_action.errors import LedgerError
+from ratiba_action.history.anchors import AnchorWanted, read_anchor
 from ratiba_action.history.data_branch import DataBranch, append_run
+from ratiba_action.history.run_files import find_runs
 from ratiba_action.history.run_history import KeptRunHistory, RunHistory
 from ratiba_action.history.store import MetricsHistory, Series
 from ratiba_action.model.answer_origin import AnswerOrigin
+from ratiba_action.model.comparison import Rules
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import packed, render_results
 from ratiba_action.reporting.summary import summarise
@@ -69,7 +73,7 @@ def checkout(tmp_path: Path) -> GitRepository:
 def history(checkout: GitRepository, environment: dict[str, str], ledger: str = "", **of: Any) -> RunHistory | None:
     variables = {"PATH": os.environ["PATH"], **environment}
     run: Any = SimpleNamespace(
-        settings=SimpleNamespace(ledger_url=ledger, github_token=""),
+        settings=SimpleNamespace(ledger_url=ledger, github_token="", why_withheld=""),
         decided=SimpleNamespace(change=SimpleNamespace(git=Git(checkout.folder, variables))),
         environment=variables,
     )
@@ -93,8 +97,14 @@ def test_in_ci_the_branch_of_the_repository_itself_is_read_whatever_the_checkout
     )
 
 
-def test_in_ci_without_the_repositorys_address_nothing_of_the_checkout_is_believed(checkout: GitRepository) -> None:
-    found = history(checkout, {"CI": "true"})
+@pytest.mark.parametrize(
+    "sign",
+    ["CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID", "GITLAB_CI", "GITHUB_ACTIONS"],
+)
+def test_in_ci_without_the_repositorys_address_nothing_of_the_checkout_is_believed(
+    sign: str, checkout: GitRepository
+) -> None:
+    found = history(checkout, {sign: "true"})
     with pytest.raises(LedgerError, match="does not say which repository has the branch"):
         values(found)
 
@@ -127,8 +137,47 @@ def test_a_repository_without_the_branch_yet_has_an_empty_history(server: Path, 
     assert values(history(checkout, job, configuration=configured("not-yet"))) == []
 
 
-def test_on_a_laptop_the_branch_of_the_checkout_is_read(checkout: GitRepository) -> None:
-    assert values(history(checkout, {})) == [0.1]
+@pytest.mark.parametrize("environment", [{}, {"CI": "false"}])
+def test_on_a_laptop_the_branch_of_the_checkout_is_read(environment: dict[str, str], checkout: GitRepository) -> None:
+    assert values(history(checkout, environment)) == [0.1]
+
+
+def kept_in(folder: Path, maximum: int, *reports: Report) -> KeptRunHistory:
+    """The last files of a folder."""
+    write_history(folder, list(reports))
+    return KeptRunHistory(
+        "runs",
+        lambda: nullcontext(find_runs(str(folder), lambda: None)),
+        maximum=maximum,
+        of_branches=True,
+    )
+
+
+def test_a_note_and_the_anchors_name_say_how_far_back_the_runs_go_that_were_read(tmp_path: Path) -> None:
+    reports = [measured(number, 0.9) for number in range(4)]
+    now = reports[3].started_at + timedelta(hours=1)
+    wanted = AnchorWanted(replace(SERIES, before=now), "", "", {"d1": sample_scored("spa").trial.scenario})
+    named = {}
+    for maximum in (2, 4):
+        found = kept_in(tmp_path / "runs", maximum, *reports)
+        anchor = read_anchor(found, wanted, Rules())
+        inputs: Any = SimpleNamespace(history=found)
+        named[maximum] = anchor and anchor.name, "files were read" in notes_of_history(inputs)[0]
+    assert named == {2: ("the best since 2026-08-02", True), 4: ("the best of the last 8 weeks", False)}
+
+
+def test_runs_that_do_not_count_are_in_the_note(tmp_path: Path) -> None:
+    of_laptop, of_change = measured(0, 0.9), measured(1, 0.9)
+    found = kept_in(
+        tmp_path / "runs",
+        10,
+        replace(of_laptop, subject=replace(of_laptop.subject, event="")),
+        replace(of_change, subject=replace(of_change.subject, pull_request=7)),
+        measured(2, 0.9),
+    )
+    assert values(found) == [0.9]
+    inputs: Any = SimpleNamespace(history=found)
+    assert "2 other runs there do not count" in notes_of_history(inputs)[0]
 
 
 def test_the_ledger_comes_first_and_without_both_there_is_no_history(checkout: GitRepository) -> None:

@@ -100,6 +100,18 @@ def test_without_a_usable_configuration_at_the_base_a_workflow_sends_no_key_to_a
     assert any("nobody has merged this configuration" in note for note in found.notes) == (not keys)
 
 
+@pytest.mark.parametrize("base", [None, "system: ["], ids=["none", "no YAML"])
+@pytest.mark.parametrize(("environment", "has_history"), [({"CI": "true"}, False), ({}, True)])
+def test_without_a_usable_configuration_at_the_base_a_workflow_reads_no_history_that_the_change_names(
+    tmp_path: Path, base: str | None, environment: Mapping[str, str], *, has_history: bool
+) -> None:
+    repository = GitRepository(tmp_path, os.environ["PATH"])
+    repository.commit({"scenarios/talks.yaml": SCENARIO, **({} if base is None else {".github/ratiba.yml": base})})
+    repository.write({".github/ratiba.yml": CONFIGURATION + "history: {branch: evil}\n"})
+    found = read_inputs(replace(request(tmp_path, changed(tmp_path, environment)), environment=dict(environment)))
+    assert (found.history is not None) == has_history
+
+
 def test_a_change_that_would_repair_the_bases_judge_does_not_decide_where_keys_are_sent(tmp_path: Path) -> None:
     repository = GitRepository(tmp_path, os.environ["PATH"])
     broken = CONFIGURATION + "judge: {model: no-price, cross_check: null}\n"

@@ -168,7 +168,7 @@ class LiveRun:
             "gate": clean(now.started.gate),
             "mode": now.started.mode,
             "answers": now.started.llm,
-            "commit": now.started.commit[:7],
+            "commit": clean(now.started.commit)[:7],
             "done": len(done),
             "planned": max(sum(now.planned.values()), len(done)),
             "spent_usd": None if now.spent is None else f"{now.spent:.4f}",
@@ -250,7 +250,8 @@ class EventTail:
             read = os.read(self._descriptor, _CHUNK)
         except OSError:
             return ()
-        *lines, self._rest = (self._rest + read).split(b"\n")
+        *lines, rest = (self._rest + read).split(b"\n")
+        self._rest = rest if len(rest) <= _CHUNK else b""  # no line of the gate's is as long
         return tuple(event for line in lines for event in _event(line))
 
     def close(self) -> None:

@@ -28,11 +28,14 @@ MAX_BODY = 65_536
 """Bytes of a request's body, which only the chat reads."""
 MAX_READERS = 64
 """Streams of events at a time, so that no page can take every descriptor of the process."""
+MAX_CONNECTIONS = 2 * MAX_READERS
+"""Open ones at a time, with a token or without: others on this machine may connect, too."""
+IDLE_SECONDS = 5.0
+"""How long a connection stays open without a whole request, the first or the next."""
 _POLL_SECONDS = 0.2
 _STILL_HERE_SECONDS = 15.0
 _SHUTDOWN_SECONDS = 1.0
 _TYPES = {"html": "text/html", "json": "application/json", "svg": "image/svg+xml"}
-_TICKET = "open"
 _WHOLE = 3
 """Parts of a path: what stands before it, the token, and the page."""
 _OURS = frozenset({"", "none", "same-origin"})
@@ -82,23 +85,32 @@ class ViewAddress:
 
     Args:
         page: that is shown first.
-        ticket: a way in that works once, for a command line that others on this machine may read.
     """
 
     base: str
     token: str
     page: str
-    ticket: str
 
     @property
     def url(self) -> str:
         """Of the first page, as long as the pages are served."""
         return f"{self.base}/{self.token}/{self.page}"
 
-    @property
-    def once(self) -> str:
-        """Of the same, for one request."""
-        return f"{self.base}/{_TICKET}/{self.ticket}"
+
+class _Door(asyncio.Protocol):
+    """Hands a connection on to aiohttp, which has no limit of its own, or closes it."""
+
+    def __init__(self, server: web.Server) -> None:
+        self._server = server
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See ``asyncio.Protocol``."""
+        if not isinstance(transport, asyncio.Transport) or len(self._server.connections) >= MAX_CONNECTIONS:
+            transport.close()
+            return
+        handler = self._server()
+        transport.set_protocol(handler)
+        handler.connection_made(transport)
 
 
 class _ViewServer:
@@ -108,7 +120,7 @@ class _ViewServer:
         self, runs: LocalRuns, tail: EventTail, chat: Conversing | None, page: str, warn: Callable[[str], None]
     ) -> None:
         self._runs, self._tail, self._chat, self._page, self._warn = runs, tail, chat, page, warn
-        self._token, self._ticket = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self._token = secrets.token_urlsafe(32)
         self._live = LiveRun()
         self._first = dict(served_pages(runs.nothing_yet))
         self._pages: Mapping[str, bytes] = {}
@@ -118,7 +130,7 @@ class _ViewServer:
         self._readers = 0
         self._hosts: frozenset[str] = frozenset()
 
-    async def start(self, port: int) -> tuple[web.AppRunner, ViewAddress]:
+    async def start(self, port: int) -> tuple[web.AppRunner, asyncio.Server, ViewAddress]:
         application = web.Application(client_max_size=MAX_BODY)
         application.router.add_route("*", "/{path:.*}", self._answer)
         application.on_response_prepare.append(_protect)
@@ -128,19 +140,22 @@ class _ViewServer:
             logger=_silent_logger(),
             handle_signals=False,
             shutdown_timeout=_SHUTDOWN_SECONDS,
+            keepalive_timeout=IDLE_SECONDS,
         )
         await runner.setup()
+        server = runner.server
+        assert server is not None  # noqa: S101 - the runner was set up
         try:
-            await web.TCPSite(runner, HOST, port).start()
+            listening = await asyncio.get_running_loop().create_server(lambda: _Door(server), HOST, port)
         except OSError as error:
             await runner.cleanup()
             raise UsageError(
                 f"Port {port} of {HOST} cannot be used: {error.strerror}.",
                 "Give another --port, or none for a free one.",
             ) from error
-        at = runner.addresses[0][1]
+        at = listening.sockets[0].getsockname()[1]
         self._hosts = frozenset({f"{HOST}:{at}", f"localhost:{at}"})
-        return runner, ViewAddress(f"http://{HOST}:{at}", self._token, self._page, self._ticket)
+        return runner, listening, ViewAddress(f"http://{HOST}:{at}", self._token, self._page)
 
     async def follow(self) -> None:
         """Look at the log and at the results again and again; never returns."""
@@ -182,8 +197,6 @@ class _ViewServer:
             self._refuse_foreign(request)
             parts = request.path.split("/", 2)
             place, path = parts[1:] if len(parts) == _WHOLE else ("", "")
-            if place == _TICKET:
-                return self._open(path)
             self._refuse_unknown(place)
             return await self._admitted(request, path)
         except _RefusedRequestError as refused:
@@ -212,12 +225,6 @@ class _ViewServer:
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode()):
             raise _RefusedRequestError(403, "The address has no valid token. Use the one that ratiba view has printed.")
 
-    def _open(self, ticket: str) -> web.Response:
-        if not hmac.compare_digest(ticket.encode("utf-8", "replace"), self._ticket.encode()):
-            raise _RefusedRequestError(403, "This address works once. Use the one that ratiba view has printed.")
-        self._ticket = secrets.token_urlsafe(32)
-        return web.Response(status=302, headers={"Location": f"/{self._token}/{self._page}"})
-
     async def _admitted(self, request: web.Request, path: str) -> web.StreamResponse:
         if self._chat is not None and path == "chat/say":
             return await self._say(request, self._chat)
@@ -228,7 +235,7 @@ class _ViewServer:
         if self._chat is not None and path == "chat/events":
             return await self._stream(request, self._chat_news)
         if not path:
-            return web.Response(status=302, headers={"Location": f"/{self._token}/{self._page}"})
+            return web.Response(status=302, headers={"Location": self._page})
         if path not in self._first:
             await self._ready.wait()
         content = self._pages.get(path, self._first.get(path))
@@ -334,7 +341,7 @@ async def serving(
         UsageError: the port cannot be used.
     """
     server = _ViewServer(runs, tail, chat, page, warn)
-    runner, address = await server.start(port)
+    runner, listening, address = await server.start(port)
     following = asyncio.create_task(server.follow())
     try:
         yield address, server.tell
@@ -343,5 +350,6 @@ async def serving(
         with contextlib.suppress(asyncio.CancelledError):
             await following
         server.end()
+        listening.close()
         await runner.cleanup()
         tail.close()

@@ -114,10 +114,21 @@ def test_the_events_of_a_shard_behind_those_of_the_merge_do_not_replace_it(tmp_p
 
 def test_texts_cannot_turn_the_direction_of_writing(tmp_path: Path) -> None:
     log = GrowingLog(tmp_path)
-    log.begin()
+    log.add(RunStarted("ratiba", "blocking", "\u202eabc"))
     with log.conversation("a\u202eb") as place:
         log.say(place, "\u2066hi\x1b", "\u202egnp.exe")
     assert not set("\u202e\u2066\x1b") & set(str(shown(log).since("")))
+
+
+def test_a_line_that_does_not_end_is_not_held_and_what_follows_it_is_read(tmp_path: Path) -> None:
+    log, tail = GrowingLog(tmp_path), EventTail([tmp_path])
+    log.begin()
+    with log.conversation("books") as place:
+        log.say(place, "x" * (9 << 20), "It is long.")
+    read = [event.event.type for _ in range(5) for event in tail.read()]
+    assert "turn_ended" not in read
+    assert read[-1] == "conversation_ended"
+    tail.close()
 
 
 def test_a_log_is_read_on_through_torn_lines_and_into_the_log_of_the_next_run(tmp_path: Path) -> None:
