@@ -16,7 +16,7 @@ from enum import StrEnum
 from itertools import groupby, zip_longest
 from typing import Any, TypeGuard
 
-from ratiba_action.diagnosis.query_faults import QueryFault, is_query, query_faults
+from ratiba_action.diagnosis.query_faults import INSERTED, QueryFault, is_query, query_faults
 from ratiba_action.verdict.interval import Interval, wilson_interval
 
 
@@ -72,8 +72,6 @@ _OTHER_OPERATORS: dict[type[ast.AST], Callable[[], Any]] = {
 _LOGGERS = re.compile(
     r"(?:\w+\.)*_*(?:log|logger|logging|LOG|LOGGER)\.(?:debug|info|warning|error|exception|critical)\("
 )
-_VALUE = "\0"
-"""What stands for an inserted value in the text of an f-string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +89,7 @@ class Mutant:
         begin: first character of what changes in a text; of code, what distinguishes mutants of one node.
         end: character after it.
         fault: ``after`` as people read it, where that is long; empty where it is not.
-        seen: whether its difference is meant to be seen; false of a call of a logger.
+        seen: whether its difference is meant to be seen; false of a call of a logger and its constants.
     """
 
     path: str
@@ -192,7 +190,7 @@ class _NodePlace:
     Args:
         lines: of its statement, without what is nested in it.
         certain: the node is evaluated when its statement runs, and its value counts.
-        seen: an output may show it; false within a call of a logger.
+        seen: an output may show it; false of a call of a logger, and in it but for other calls.
     """
 
     lines: tuple[int, ...] = ()
@@ -248,13 +246,15 @@ class _Code:
     def _look(self, node: ast.AST, place: _NodePlace) -> None:
         """The mutants of a node and of all below it."""
         if isinstance(node, ast.stmt):
-            place = _NodePlace(_header(node), place.certain, seen=not _is_log(node))
+            place = _NodePlace(_header(node), place.certain, seen=not (isinstance(node, ast.Expr) and _is_log(node)))
             if isinstance(node, ast.If) and _is_for_others(node.test):
                 for other in node.orelse:
                     self._look(other, place)
                 return
             if _is_text(node):
                 return
+        if isinstance(node, (ast.Call, ast.Await)) and not _is_log(node):
+            place = replace(place, seen=True)
         if isinstance(node, (ast.Constant, ast.JoinedStr)):
             self._text(node, place)
         else:
@@ -299,15 +299,15 @@ class _Code:
     def _text(self, node: ast.Constant | ast.JoinedStr, place: _NodePlace) -> None:
         """A constant is another one; a text that is a query has the faults of its conditions instead."""
         pieces = node.values if isinstance(node, ast.JoinedStr) else [node]
-        text = "".join(str(each.value) if _is_a_text(each) else _VALUE for each in pieces)
+        text = "".join(str(each.value) if _is_a_text(each) else INSERTED for each in pieces)
         faults = list(query_faults(text)) if is_query(text) else []
         inserted = [each for each in pieces if isinstance(each, ast.FormattedValue)]
         for fault in faults:
             after: ast.expr = ast.Constant(fault.text)
             if isinstance(node, ast.JoinedStr):
-                words = map(ast.Constant, fault.text.split(_VALUE))
+                words = map(ast.Constant, fault.text.split(INSERTED))
                 after = ast.JoinedStr([each for pair in zip_longest(words, inserted) for each in pair if each])
-            self._add(node, Operator.CHANGE_QUERY, ast.unparse(after), place, differs=True, part=fault)
+            self._add(node, Operator.CHANGE_QUERY, ast.unparse(after), place, part=fault)
         if isinstance(node, ast.JoinedStr):
             for each in inserted if faults else node.values:
                 self._look(each, place)
@@ -395,8 +395,8 @@ def _is_a_text(node: ast.AST | None) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _is_log(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and _LOGGERS.match(ast.unparse(node).removeprefix("await ")) is not None
+def _is_log(node: ast.AST) -> bool:
+    return _LOGGERS.match(ast.unparse(node).removeprefix("await ")) is not None
 
 
 def _is_text(node: ast.AST) -> bool:
