@@ -318,7 +318,9 @@ def _first(names: Sequence[str]) -> str:
 def _renamed(before: Scenario, scenario: Scenario) -> str:
     relaxed = [name for name, rule in RULES.items() if rule(scenario, before)[1]]
     # Their messages are the same, so turns differ in what they expect.
-    edited = [name for name in CONTENT if name not in _DESCRIPTIVE and _content(scenario, name) != _content(before, name)]
+    edited = [
+        name for name in CONTENT if name not in _DESCRIPTIVE and _content(scenario, name) != _content(before, name)
+    ]
     relaxed += ["expectations of turns" if name == "turns" else name for name in edited]
     return f"{before.id} to {scenario.id}" + (f" (weaker or other: {', '.join(relaxed)})" if relaxed else "")
 
