@@ -426,7 +426,7 @@ class _Reader:
         """The family of a test or a conversation that several pairs run: a change of one prompt shows in all of them.
 
         Args:
-            key: tells it from others; the same one has the same family.
+            key: no other test or conversation has it; the same one has the same family.
             text: for its name; one with a person's number gives none.
         """
         if key not in self.families:

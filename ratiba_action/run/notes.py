@@ -224,7 +224,7 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str | No
 
 
 def _without_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> frozenset[str]:
-    """The variants that ran, may call models, and of which neither the gateway nor their replies told of any call.
+    """The variants that ran, may call models, and of which neither the gateway nor a reply shows any call.
 
     Each is a program of its own: a call of one says nothing about another. The system as it is has an empty name. A
     scenario without a fitting recording says so itself.
@@ -245,16 +245,16 @@ def _without_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> fro
     return frozenset(
         variant
         for variant, results in ran.items()
-        if not any(result.trial.scenario.id in called or _tells_of_calls(result) for result in results)
+        if not any(result.trial.scenario.id in called or _shows_calls(result) for result in results)
     )
 
 
 def _any_call(measured: Measured, ledger: Ledger) -> bool:
-    """Whether the gateway or a reply told of any call of the system or of a variant."""
+    """Whether the gateway or a reply shows any call of the system or of a variant."""
     return bool(measured.reported_calls) or any(call.party is Party.SYSTEM for call in ledger.calls)
 
 
-def _tells_of_calls(result: ScenarioResult) -> bool:
+def _shows_calls(result: ScenarioResult) -> bool:
     """Whether a conversation knows of calls, seen by the gateway or reported in its replies."""
     transcript = None if isinstance(result, NotRun) else result.transcript
     return transcript is not None and any(exchange.calls for exchange in transcript.exchanges)

@@ -326,9 +326,9 @@ def _renamed(before: Scenario, scenario: Scenario) -> str:
 
 
 def _messages(scenario: Scenario) -> str:
-    said = [(turn.user, turn.event) for turn in scenario.turns]
+    messages = [(turn.user, turn.event) for turn in scenario.turns]
     asked = (scenario.variant, arguments_digest(scenario.inputs))
-    return repr((scenario.data_set, scenario.test, *asked, said))
+    return repr((scenario.data_set, scenario.test, *asked, messages))
 
 
 def _ratchet_scenario(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ...]]:

@@ -354,9 +354,7 @@ def test_a_module_of_the_repository_is_not_taken_for_the_one_of_python(
     assert configuration(folder).system.price_per_turn_usd == Decimal(price)
 
 
-def test_where_python_is_told_to_search_elsewhere_no_module_is_known(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_with_a_search_path_of_python_no_module_is_known(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (folder / "bot.py").write_text(HARMLESS)
     imported(folder, capsys, {**suite(["{{q}}"], ["python:bot.py"]), "env": {"PYTHONPATH": "elsewhere"}})
     assert configuration(folder).system.price_per_turn_usd == Decimal("0.02")
