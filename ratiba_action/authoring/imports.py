@@ -90,6 +90,8 @@ class ImportedCase:
         thread: names the conversation that it is a turn of; empty for a test of its own.
         variable: the name of the input that is its message; empty if there is none.
         variant: as in a scenario; empty for the system as it is.
+        family: what it shares with the same test of other pairs; empty for a test that runs once.
+        calls_nothing: its variant calls no model, though others do.
     """
 
     file: str
@@ -106,6 +108,8 @@ class ImportedCase:
     thread: str = ""
     variable: str = ""
     variant: str = ""
+    family: str = ""
+    calls_nothing: bool = False
 
     @property
     def whole(self) -> tuple[str, int]:
@@ -154,12 +158,14 @@ class ImportedPair:
         provider: its label, and its id.
         prompt: its labels and ids.
         name: for people; no other pair has it.
+        calls_nothing: it calls no model, though others do.
     """
 
     variant: str
     provider: frozenset[str]
     prompt: frozenset[str]
     name: str
+    calls_nothing: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +363,7 @@ def slug(text: str, longest: int) -> str:
     return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:longest].strip("_")
 
 
-def _unique(name: str, taken: set[str]) -> str:
+def unique(name: str, taken: set[str]) -> str:
     """The name, with a number if another has it."""
     names = (name if number == 1 else f"{name}_{number}" for number in count(1))
     found = next(candidate for candidate in names if candidate not in taken)
@@ -389,7 +395,7 @@ def scenario_files(found: Import, target: Target) -> dict[str, bytes]:
             files |= _case_files(group, found, target, taken)
             continue
         for case in group:
-            name = _unique(f"{target.prefix}_{slug(_name(case), 40) or 'test'}", taken)
+            name = unique(f"{target.prefix}_{slug(_name(case), 40) or 'test'}", taken)
             path = f"{target.folder}/{target.prefix}/{name}.yaml"
             files[path] = _yaml(_scenario(case, name, target), target)
             found.note((case.file, case.line), ImportOutcome.MAPPED, TEST, path)
@@ -454,6 +460,7 @@ def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dic
         "language": target.language,
         "system_type": target.system_type,
         "tags": ["imported"],
+        "family": f"{target.prefix}_{case.family}" if case.family else "",
         **more,
         "inputs": case.inputs,
         "variant": case.variant,
@@ -463,7 +470,8 @@ def _scenario(case: ImportedCase, name: str, target: Target, **more: Any) -> dic
         "limits": case.limits,
         "metrics": {"fluency": False},
     }
-    return {key: value for key, value in values.items() if value}
+    silent = {"layer": "fsm", "script": []} if case.calls_nothing else {}
+    return {key: value for key, value in values.items() if value} | silent
 
 
 def _turns(messages: Sequence[str], expected: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -475,10 +483,11 @@ def _turns(messages: Sequence[str], expected: Sequence[Mapping[str, Any]]) -> li
 def _shape(case: ImportedCase) -> str:
     """The same for cases that one scenario with columns can describe."""
     if case.earlier:
-        return json.dumps([case.file, case.line, case.name, case.variant])
+        return json.dumps([case.file, case.line, case.name, case.variant, bool(case.family)])
     metrics = [(entry["metric"], entry.get("name"), sorted(entry.get("with", ()))) for entry in case.assertions]
     rules = [rule["type"] for rule in case.rules]
-    return json.dumps([sorted(case.expect), rules, metrics, sorted(case.limits), sorted(case.inputs), case.variant])
+    pair = [case.variant, bool(case.family)]
+    return json.dumps([sorted(case.expect), rules, metrics, sorted(case.limits), sorted(case.inputs), *pair])
 
 
 def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, taken: set[str]) -> Mapping[str, bytes]:
@@ -490,11 +499,11 @@ def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, ta
         *(entry["metric"].rpartition(":")[2] for entry in first.assertions),
     ]
     stem = [slug("_".join([*kinds, *first.limits]), 22), slug(first.variant, 20)]
-    name = _unique("_".join(filter(None, [target.prefix, *stem])), taken)
+    name = unique("_".join(filter(None, [target.prefix, *stem])), taken)
     folder = f"{target.folder}/{target.prefix}"
     ids: set[str] = set()
     rows: list[dict[str, Any]] = [
-        {"id": _unique(slug(_name(case), 44) or TEST, ids), "input": case.messages[-1]} for case in group
+        {"id": unique(slug(_name(case), 44) or TEST, ids), "input": case.messages[-1]} for case in group
     ]
     for row, case in zip(rows, group, strict=True):
         if case.item:
@@ -508,6 +517,7 @@ def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, ta
         first.line,
         messages=("${input}",),
         variant=first.variant,
+        calls_nothing=first.calls_nothing,
         expect={key: columns.of(key, [case.expect[key] for case in group]) for key in first.expect},
         rules=[
             {"type": rule["type"], "value": columns.of(rule["type"], [case.rules[index]["value"] for case in group])}
@@ -522,7 +532,9 @@ def _case_files(group: Sequence[ImportedCase], found: Import, target: Target, ta
             for key in first.inputs
         },
     )
-    content = _yaml(_scenario(template, name, target, cases=f"{name}.jsonl"), target)
+    families = [f"{target.prefix}_{case.family}" for case in group]
+    more = {"family": columns.of("family", families)} if first.family else {}
+    content = _yaml(_scenario(template, name, target, cases=f"{name}.jsonl", **more), target)
     lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     return {f"{folder}/{name}.yaml": content, f"{folder}/{name}.jsonl": lines.encode()}
 
@@ -550,7 +562,7 @@ class _Columns:
         fixed = not self.always or name in _FIXED
         if fixed and all(json.dumps(value) == json.dumps(values[0]) for value in values):
             return _escaped(values[0])
-        column = _unique(slug(name, 40), self.names)
+        column = unique(slug(name, 40), self.names)
         for row, value in zip(self.rows, values, strict=True):
             row[column] = value
         return f"${{{column}}}"
@@ -610,7 +622,7 @@ def task_tests(name: str, root: str, found: Import, *, models: bool) -> bytes:
             found.note(task.place, ImportOutcome.MANUAL, "task", result)
             continue
         given = f"({task.file.removeprefix(root)!r}, {task.name!r}"
-        test = _unique(f"test_{task.name}", taken)
+        test = unique(f"test_{task.name}", taken)
         tests += f"\n\n@samples{given})\ndef {test}(sample):\n    check{given}, sample)\n"
         result = f"run by Inspect itself, as '{name}::{test}'; Inspect fails nothing, here each sample must be correct"
         found.note(task.place, ImportOutcome.APPROXIMATED, "task", result)

@@ -17,6 +17,8 @@ from ratiba_action.authoring.imports import (
     Left,
     NotImportedError,
     SourceFolder,
+    slug,
+    unique,
 )
 from ratiba_action.authoring.promptfoo_assertions import (
     CHECKS,
@@ -34,6 +36,7 @@ from ratiba_action.authoring.promptfoo_rows import LEFT_OUT, UNNAMED, read_row, 
 from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, names_any, read_system
 from ratiba_action.authoring.promptfoo_values import fill
 from ratiba_action.errors import SuiteError
+from ratiba_action.privacy.identifiers import find_identifiers
 from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.strict_yaml import Path, YamlDocument
 from ratiba_action.util.validation import shorten
@@ -156,6 +159,7 @@ class _Reader:
     templates: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     unclear: dict[tuple[str, int], Mapping[str, str]] = field(default_factory=dict)
+    families: dict[str, str] = field(default_factory=dict)
 
     def suggest(self) -> None:
         """A finding for each test of which nobody knows the message, with the option that would help most of them."""
@@ -400,6 +404,7 @@ class _Reader:
         more = self._around(layers, options)
         thresholds = [layer.data["threshold"] for layer in layers if _is_number(layer, "threshold")]
         pairs = self._pairs(layers)
+        several = len(pairs) > 1
         for values, message in zip(combinations, messages, strict=True):
             case = ImportedCase(*place, description, (message,))
             case.variable = self._variable(values, own)
@@ -409,10 +414,25 @@ class _Reader:
             else:
                 self._each(case, asserts, values, more)
             _give_variables(case, values)
+            if several:
+                case.family = self._family(f"test {len(self.families)}", description or message)
             for pair in pairs:
                 name = " ".join(filter(None, [description or message, pair.name]))
                 paired = replace(case, variant=pair.variant, name=name if pair.name else description)
+                paired.calls_nothing = pair.calls_nothing
                 self._add(paired, layers, options)
+
+    def _family(self, key: str, text: str) -> str:
+        """The family of a test or a conversation that several pairs run: a change of one prompt shows in all of them.
+
+        Args:
+            key: no other test or conversation has it; the same one has the same family.
+            text: for its name; one with a person's number gives none.
+        """
+        if key not in self.families:
+            name = ("" if find_identifiers(text) else slug(text, 40)) or TEST
+            self.families[key] = unique(name, set(self.families.values()))
+        return self.families[key]
 
     def _pairs(self, layers: Sequence[_Part]) -> Sequence[ImportedPair]:
         """The pairs of a prompt and a provider that a test is run with."""
@@ -459,6 +479,7 @@ class _Reader:
             metadata |= given if isinstance(given, Mapping) else {}
         thread = str(metadata.get("conversationId") or "")
         case.thread = f"conversation {thread}" if thread else "the conversation"
+        case.family = self._family(case.thread, case.thread) if len(system.pairs) > 1 else ""
         case.thread += f" with {case.variant}" if case.variant else ""
         self.found.cases.append(case)
 

@@ -28,6 +28,7 @@ def _joined(cases: Sequence[ImportedCase], found: Import) -> ImportedCase:
     whole.messages = tuple(message for case in cases for message in case.messages)
     whole.earlier = tuple(case.expect for case in cases[:-1])
     whole.expect, whole.inputs, whole.variant = last.expect, first.inputs, first.variant
+    whole.family, whole.calls_nothing = first.family, first.calls_nothing
     for number, case in enumerate(cases):
         place = (case.file, case.line)
         for rule in case.rules:

@@ -20,7 +20,7 @@ from ratiba_action.authoring.imports import (
     slug,
     starter,
 )
-from ratiba_action.authoring.promptfoo_prices import ASSUMED_USD, price_of
+from ratiba_action.authoring.promptfoo_prices import ASSUMED_USD, price_of, price_of_transform
 from ratiba_action.authoring.promptfoo_providers import Provider, ProviderReader, with_environment
 from ratiba_action.errors import SuiteError
 from ratiba_action.privacy.credentials import find_credentials
@@ -172,20 +172,38 @@ class _SystemReader:
         block |= {"prompts": watched} if watched else {}
         result = f"`system.command`: {PROGRAM} runs all of them, since `system.prompt` runs models and files only"
         self.found.note((self.document.name, 1), ImportOutcome.MAPPED, "prompts and providers", result)
-        block |= self._price(prompts, providers)
+        prices = self._prices(prompts, providers)
+        block |= self._price(prices, prompts, providers)
         variants = self._variants(pairs, lambda pair, _: {"environment": numbers(pair)})
         block |= {"variants": variants} if variants else {}
+        named = _named(pairs, variants)
+        if "price_per_turn_usd" not in block:
+            named = tuple(
+                replace(each, calls_nothing=not _is_model(pair[1]) and _calls_nothing(pair, prices))
+                for each, pair in zip(named, pairs, strict=True)
+            )
         content = json.dumps(listed, ensure_ascii=False, indent=2) + "\n"
         written = {**files, LISTED: content.encode(), PROGRAM: starter("promptfoo_system.py.j2")}
-        return ImportedSystem(block, written, names, more=more, pairs=_named(pairs, variants))
+        return ImportedSystem(block, written, names, more=more, pairs=named)
 
-    def _price(self, prompts: Sequence[_Prompt], providers: Sequence[Provider]) -> dict[str, Any]:
+    def _prices(self, prompts: Sequence[_Prompt], providers: Sequence[Provider]) -> Mapping[str, float | None]:
+        """What a turn of each code costs, by its name; None where it calls models that the gate may see."""
+        names = {name for prompt in prompts for name in _code_of(prompt)}
+        names |= {name for provider in providers for name in _code_of(provider)}
+        changes = {str(each.entry["transform"]) for each in providers if each.entry and each.entry.get("transform")}
+        return {
+            **{name: price_of(self.folder, name, names | changes, self.environment) for name in sorted(names)},
+            **{code: price_of_transform(self.folder, code) for code in sorted(changes)},
+        }
+
+    def _price(
+        self, prices: Mapping[str, float | None], prompts: Sequence[_Prompt], providers: Sequence[Provider]
+    ) -> dict[str, Any]:
         """What a turn costs, where the gate does not see it."""
-        names = [str(prompt.entry["code"]) for prompt in prompts if prompt.entry is not None]
-        names += [each.name for each in providers if each.entry is not None and each.entry["kind"] != "model"]
-        prices = {name: price_of(self.folder, name) for name in names}
-        unknown = [name for name, price in prices.items() if price]
-        seen = [name for name, price in prices.items() if price is None]
+        # Beside others, a call that the gate sees of one says nothing about what another calls past it.
+        alone = len(providers) == 1 and not any(prompt.entry is not None for prompt in prompts)
+        seen = [name for name, price in prices.items() if price is None and alone and len(prices) == 1]
+        unknown = [name for name, price in prices.items() if price != 0 and name not in seen]
         place = (self.document.name, 1)
         if unknown:
             result = (
@@ -200,7 +218,7 @@ class _SystemReader:
                 "called at the address that it gives, such as OPENAI_BASE_URL"
             )
             self.found.note(place, ImportOutcome.APPROXIMATED, "system.price_per_turn_usd", result)
-        if seen or any(each.entry is not None and each.entry["kind"] == "model" for each in providers):
+        if seen or any(map(_is_model, providers)):
             return {}
         result = f"0: the code of {', '.join(map(shorten, prices))} calls nothing"
         self.found.note(place, ImportOutcome.APPROXIMATED, "system.price_per_turn_usd", result)
@@ -338,6 +356,24 @@ class _SystemReader:
             result = f"{len(variants)} `system.variants`: every test is a scenario of each, as in promptfoo"
             self.found.note((self.document.name, 1), ImportOutcome.MAPPED, "prompts and providers", result)
         return variants
+
+
+def _is_model(provider: Provider) -> bool:
+    return provider.entry is not None and provider.entry["kind"] == "model"
+
+
+def _code_of(part: _Prompt | Provider) -> Sequence[str]:
+    """The name of the code of a prompt or a provider; nothing of a text or a model."""
+    if isinstance(part, _Prompt):
+        return [str(part.entry["code"])] if part.entry is not None else []
+    return [part.name] if part.entry is not None and not _is_model(part) else []
+
+
+def _calls_nothing(pair: _Pair, prices: Mapping[str, float | None]) -> bool:
+    """Whether no code of a pair calls anything, by its prices."""
+    prompt, provider = pair
+    change = [str(provider.entry["transform"])] if provider.entry and provider.entry.get("transform") else []
+    return all(prices[name] == 0 for name in (*_code_of(prompt), *_code_of(provider), *change))
 
 
 def _named(pairs: Sequence[_Pair], variants: Mapping[str, Any]) -> tuple[ImportedPair, ...]:

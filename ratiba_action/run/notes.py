@@ -209,32 +209,64 @@ def shortfall(inputs: RunInputs, measured: Measured, ledger: Ledger) -> str | No
     ]
     if inputs.uncompared or inputs.llm == Llm.REPLAY or inputs.configuration.system.costs_are_declared or not answered:
         return inputs.uncompared or None
-    if _saw_no_call(inputs, measured, ledger):
-        if ledger.refusals.count:
+    unseen = _without_calls(inputs, measured, ledger)
+    if unseen.intersection(result.trial.scenario.variant for result in answered):
+        if ledger.refusals.count and not _any_call(measured, ledger):
             return f"No model answered the system: {refused_phrase(ledger.refusals)}"
         return (
-            "The gateway saw no model call of the system, so what it cost is not known: let it call its models through "
-            "the gateway, report their usage in its replies, or set system.price_per_turn_usd, 0 if it calls none."
+            f"The gateway saw no model call of {_programs(unseen, measured)}, so what it cost is not known: let it "
+            "call its models through the gateway, report their usage in its replies, or set "
+            "system.price_per_turn_usd, 0 if it calls none."
         )
     if inputs.llm in LIVE and not ledger.snapshot().live_calls:
         return f"No model was called, though llm is {inputs.settings.llm.value!r}: nothing was measured live."
     return None
 
 
-def _saw_no_call(inputs: RunInputs, measured: Measured, ledger: Ledger) -> bool:
-    """Whether a system ran that may call models, and neither the gateway nor its replies told of any call.
+def _without_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> frozenset[str]:
+    """The variants that ran, may call models, and of which neither the gateway nor a reply shows any call.
 
-    A scenario without a fitting recording says so itself.
+    Each is a program of its own: a call of one says nothing about another. The system as it is has an empty name. A
+    scenario without a fitting recording says so itself.
     """
     system = inputs.configuration.system
-    model_expected = any(
-        (isinstance(result, Scored) or (isinstance(result, Errored) and result.phase is not Phase.RECORDING))
-        and result.trial.scenario.script is None
-        for result in measured.own
+    if system.costs_are_declared or system.replay is not None:
+        return frozenset()
+    ran: dict[str, list[ScenarioResult]] = {}
+    for result in measured.own:
+        is_measured = isinstance(result, Scored) or (
+            isinstance(result, Errored) and result.phase is not Phase.RECORDING
+        )
+        if is_measured and result.trial.scenario.script is None:
+            ran.setdefault(result.trial.scenario.variant, []).append(result)
+    if len(ran) == 1 and _any_call(measured, ledger):
+        return frozenset()
+    called = {call.scenario_id for call in ledger.calls if call.party is Party.SYSTEM}
+    return frozenset(
+        variant
+        for variant, results in ran.items()
+        if not any(result.trial.scenario.id in called or _shows_calls(result) for result in results)
     )
-    known = measured.reported_calls or any(call.party is Party.SYSTEM for call in ledger.calls)
-    accounted = system.costs_are_declared or known
-    return model_expected and system.replay is None and not accounted
+
+
+def _any_call(measured: Measured, ledger: Ledger) -> bool:
+    """Whether the gateway or a reply shows any call of the system or of a variant."""
+    return bool(measured.reported_calls) or any(call.party is Party.SYSTEM for call in ledger.calls)
+
+
+def _shows_calls(result: ScenarioResult) -> bool:
+    """Whether a conversation knows of calls, seen by the gateway or reported in its replies."""
+    transcript = None if isinstance(result, NotRun) else result.transcript
+    return transcript is not None and any(exchange.calls for exchange in transcript.exchanges)
+
+
+def _programs(unseen: Iterable[str], measured: Measured) -> str:
+    """Variants in words; the system alone where the run has no others."""
+    if {result.trial.scenario.variant for result in measured.own} <= {""}:
+        return "the system"
+    named = sorted(unseen)
+    texts = ["the system as it is" if not name else f"the variant {name!r}" for name in named[:_NAMED]]
+    return ", ".join(texts) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
 
 
 _ITS_ACCESS = "Let the system call its models at the base URL, and with the key, that the gateway gives it."
@@ -243,27 +275,35 @@ _ITS_ACCESS = "Let the system call its models at the base URL, and with the key,
 def unseen_calls(inputs: RunInputs, measured: Measured, ledger: Ledger) -> tuple[str, ...]:
     """Which calls bypassed the gateway, or that none can be ruled out."""
     reported = measured.reported_calls
+    caveats: list[str] = []
     if reported:
         what = "1 model call was" if reported == 1 else f"{reported} model calls were"
         message = (
             f"{what} reported by the system and not seen by the gateway: not recorded, not replayed, and bounded by "
             "the budget only as far as the system reported them. Whether there were more is not known."
         )
-        return (Caveat(message, "Let the system call its models at the base URL that the gateway gives it."),)
-    if not _saw_no_call(inputs, measured, ledger):
-        return ()
+        caveats.append(Caveat(message, "Let the system call its models at the base URL that the gateway gives it."))
+    unseen = _without_calls(inputs, measured, ledger)
+    if not unseen:
+        return tuple(caveats)
     if ledger.refusals.count:
-        problem = f"No model answered the system: {refused_phrase(ledger.refusals)}"
-        return () if any(isinstance(result, Errored) for result in measured.own) else (Caveat(problem, _ITS_ACCESS),)
+        if not _any_call(measured, ledger):
+            problem = f"No model answered the system: {refused_phrase(ledger.refusals)}"
+            failed = any(isinstance(result, Errored) for result in measured.own)
+            return () if failed else (Caveat(problem, _ITS_ACCESS),)
+        # What was refused ended its scenario, which says so.
+        unseen &= {result.trial.scenario.variant for result in measured.own if isinstance(result, Scored)}
+        if not unseen:
+            return tuple(caveats)
     message = (
-        "The gateway saw no model call of the system, and cannot know whether it made any: calls that bypass the "
-        "gateway are neither recorded nor replayed, and their cost is not counted."
+        f"The gateway saw no model call of {_programs(unseen, measured)}, and cannot know whether it made any: calls "
+        "that bypass the gateway are neither recorded nor replayed, and their cost is not counted."
     )
     remedy = (
         "Let the system call its models at the base URL that the gateway gives it, or set system.price_per_turn_usd, "
         "0 if it calls none."
     )
-    return (Caveat(message, remedy),)
+    return (*caveats, Caveat(message, remedy))
 
 
 def unproven_server(inputs: RunInputs) -> tuple[str, ...]:

@@ -293,7 +293,8 @@ class _Edited(str):
 def _changed(edited: Sequence[Scenario], new: Sequence[Scenario], removed: Sequence[Scenario]) -> Sequence[str]:
     """Which scenarios the change renames, removes and edits, in one note that everybody sees; nothing without any.
 
-    A new scenario with the messages of a removed one is that one under another name.
+    A new scenario that asks the same variant the same, with the same inputs, as a removed one is that one under another
+    name.
 
     Args:
         edited: what they ask or expect is another than on the base.
@@ -316,12 +317,18 @@ def _first(names: Sequence[str]) -> str:
 
 def _renamed(before: Scenario, scenario: Scenario) -> str:
     relaxed = [name for name, rule in RULES.items() if rule(scenario, before)[1]]
-    relaxed += ["expectations of turns"] if _content(scenario, "turns") != _content(before, "turns") else []
+    # Their messages are the same, so turns differ in what they expect.
+    edited = [
+        name for name in CONTENT if name not in _DESCRIPTIVE and _content(scenario, name) != _content(before, name)
+    ]
+    relaxed += ["expectations of turns" if name == "turns" else name for name in edited]
     return f"{before.id} to {scenario.id}" + (f" (weaker or other: {', '.join(relaxed)})" if relaxed else "")
 
 
 def _messages(scenario: Scenario) -> str:
-    return repr((scenario.data_set, scenario.test, [(turn.user, turn.event) for turn in scenario.turns]))
+    messages = [(turn.user, turn.event) for turn in scenario.turns]
+    asked = (scenario.variant, arguments_digest(scenario.inputs))
+    return repr((scenario.data_set, scenario.test, *asked, messages))
 
 
 def _ratchet_scenario(scenario: Scenario, before: Scenario) -> tuple[Scenario, tuple[str, ...]]:

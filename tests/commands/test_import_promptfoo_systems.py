@@ -296,6 +296,17 @@ def test_python_exec_and_echo_run_in_a_program_that_the_import_writes(
         ("exec: python3 bot.py", "import subprocess\nsubprocess.run(['ask'])", "0.02"),
         ("exec: ./bot.sh", "", "0.02"),
         ("echo", "", 0),
+        ("python:bot.py", "import litellm\ndef call_api(p, o, c): return litellm.completion('openai/gpt-5')", "0.02"),
+        ("python:bot.py", "from langchain_openai import ChatOpenAI\ncall_api = ChatOpenAI().invoke", "0.02"),
+        ("python:bot.py", "import operator\nfound = operator.attrgetter('gi_' + 'frame')", "0.02"),
+        ("python:bot.py", "from operator import methodcaller as m", "0.02"),
+        ("python:bot.py", "from operator import *", "0.02"),
+        ("python:bot.py", "import string\nfound = string.Formatter().get_field('0.x', (len,), {})", "0.02"),
+        ("python:bot.py", "name = '__globals__'", "0.02"),
+        ("python:bot.py", "import typing\ndef f(x: 'ask()'): ...\ntyping.get_type_hints(f)", "0.02"),
+        ("python:bot.py", "import pathlib\nmatch pathlib:\n case object(os=found): found.system('x')", "0.02"),
+        ("python:bot.py", "found = (1 for _ in ()).gi_frame.f_builtins", "0.02"),
+        ("python:bot.py", "found = locals()", "0.02"),
     ],
 )
 def test_the_price_of_a_turn_is_read_from_the_code_or_assumed_and_said(
@@ -306,6 +317,116 @@ def test_the_price_of_a_turn_is_read_from_the_code_or_assumed_and_said(
     assert configuration(folder).system.price_per_turn_usd == (None if price is None else Decimal(price))
     outcome = "manual" if price == "0.02" else "approximated"
     assert [each for each in results(printed, outcome) if each.startswith("system.price_per_turn_usd: ")]
+
+
+HARMLESS = "import calendar\ndef call_api(p, o, c): return {'output': calendar.answer(p)}\n"
+
+
+@pytest.mark.parametrize(
+    ("beside", "price"),
+    [
+        ("", "0"),
+        ("other.py", "0"),
+        ("evals/bots/calendar.py", "0.02"),
+        ("evals/bots/calendar/answer.py", "0.02"),
+        ("evals/calendar.py", "0.02"),
+        ("calendar/__init__.py", "0.02"),
+        ("evals/bots/locale.py", "0.02"),
+        ("evals/prompts/calendar.py", "0.02"),
+    ],
+)
+def test_a_module_of_the_repository_is_not_taken_for_the_one_of_python(
+    folder: Path, capsys: pytest.CaptureFixture[str], beside: str, price: str
+) -> None:
+    for path, text in (
+        ("evals/bots/bot.py", HARMLESS),
+        ("evals/prompts/make.py", "def make(c): return c['vars']['q']"),
+    ):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(text)
+    if beside:
+        (folder / beside).parent.mkdir(parents=True, exist_ok=True)
+        (folder / beside).write_text("import urllib.request\n")
+    content = suite(["file://prompts/make.py:make"], ["python:bots/bot.py"])
+    (folder / "evals/promptfooconfig.json").write_text(json.dumps(content))
+    assert do("promptfoo", "evals", "--json") == 0
+    capsys.readouterr()
+    assert configuration(folder).system.price_per_turn_usd == Decimal(price)
+
+
+def test_with_a_search_path_of_python_no_module_is_known(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "bot.py").write_text(HARMLESS)
+    imported(folder, capsys, {**suite(["{{q}}"], ["python:bot.py"]), "env": {"PYTHONPATH": "elsewhere"}})
+    assert configuration(folder).system.price_per_turn_usd == Decimal("0.02")
+
+
+CLIENT = "import openai\ndef call_api(p, o, c): return openai.OpenAI().chat(p)\n"
+
+
+@pytest.mark.parametrize("other", ["openai:gpt-5-mini", "echo", "python:second.py"])
+def test_beside_another_provider_a_client_of_models_has_an_assumed_price(
+    folder: Path, capsys: pytest.CaptureFixture[str], other: str
+) -> None:
+    """The gateway sees the calls of one of them; what the other calls past it would cost nothing."""
+    (folder / "bot.py").write_text(CLIENT)
+    (folder / "second.py").write_text(CLIENT)
+    printed = imported(folder, capsys, suite(["{{q}}"], [other, "python:bot.py"]))
+    assert configuration(folder).system.price_per_turn_usd == Decimal("0.02")
+    assert any("python:bot.py" in each for each in results(printed, "manual"))
+
+
+@pytest.mark.parametrize(
+    ("transform", "price"), [("output.trim()", None), ("fetch(output)", "0.02"), ("file://change.py:run", "0.02")]
+)
+def test_a_transform_has_a_price_like_other_code(
+    folder: Path, capsys: pytest.CaptureFixture[str], transform: str, price: str | None
+) -> None:
+    (folder / "change.py").write_text("import requests\ndef run(output, context): return requests.post(output)\n")
+    imported(folder, capsys, suite(["{{q}}"], [{"id": "openai:gpt-5-mini", "transform": transform}]))
+    assert configuration(folder).system.price_per_turn_usd == (None if price is None else Decimal(price))
+
+
+def test_a_pair_that_calls_nothing_beside_a_model_has_an_empty_script(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So that no call is expected of it, though no price is declared."""
+    imported(folder, capsys, suite(["{{q}}"], ["openai:gpt-5-mini", "echo"]))
+    assert configuration(folder).system.price_per_turn_usd is None
+    assert {each.variant: each.script for each in scenarios(folder).values()} == {"": None, "echo": ()}
+
+
+@pytest.mark.parametrize("tests", [1, 2, 4])
+def test_a_test_that_several_pairs_run_is_one_family(
+    folder: Path, capsys: pytest.CaptureFixture[str], tests: int
+) -> None:
+    """However many pairs: one bad edit of the prompt is no independent measurement of each."""
+    content = suite(["{{q}}"], ["openai:gpt-5-mini", "anthropic:messages:claude-haiku-4-5"])
+    asked = [{"vars": {"q": "Open?"}, "assert": CONTAINS} for _ in range(tests)]
+    imported(folder, capsys, {**content, "tests": asked})
+    found: dict[str, set[str]] = {}
+    for each in scenarios(folder).values():
+        found.setdefault(each.family, set()).add(each.variant)
+    assert len(found) == tests
+    assert "" not in found
+    assert all(len(variants) == 2 for variants in found.values())
+
+
+def test_a_test_that_one_pair_runs_is_of_no_family(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = suite(["{{q}}"], ["openai:gpt-5-mini", "anthropic:messages:claude-haiku-4-5"])
+    tests = [{"vars": {"q": "Open?"}, "assert": CONTAINS, "providers": ["openai:gpt-5-mini"]}]
+    imported(folder, capsys, {**content, "tests": tests})
+    assert [each.family for each in scenarios(folder).values()] == [""]
+
+
+def test_a_conversation_that_several_pairs_hold_is_one_family(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = suite(["{{ _conversation }} {{q}}"], ["openai:gpt-5-mini", "anthropic:messages:claude-haiku-4-5"])
+    asked = [
+        {"vars": {"q": f"{thread} {turn}"}, "assert": CONTAINS, "metadata": {"conversationId": thread}}
+        for thread in ("a", "b")
+        for turn in (1, 2)
+    ]
+    imported(folder, capsys, {**content, "tests": asked})
+    assert sorted(each.family.rpartition("_")[2] for each in scenarios(folder).values()) == ["a", "a", "b", "b"]
 
 
 @needs_node

@@ -8,7 +8,7 @@ import pytest
 
 from ratiba_action.model.answer_origin import AnswerOrigin, Llm
 from ratiba_action.model.change import Subject
-from ratiba_action.model.conversation import Party
+from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.measurement import Errored, Phase
 from ratiba_action.model.scenario import Expectation, ExpectedTool, Turn
 from ratiba_action.model.verdict import Conclusion, Verdict
@@ -83,6 +83,42 @@ def test_a_scenario_without_a_recording_that_fits_is_no_system_that_called_no_mo
     assert unseen_calls(given, measured, ledger) == ()
     measured.own = (stale, sample_scored("b"))
     assert len(unseen_calls(given, measured, ledger)) == 1
+
+
+def of_variant(name: str, variant: str) -> Any:
+    scored = sample_scored(name)
+    scenario = replace(scored.trial.scenario, variant=variant)
+    return replace(scored, trial=replace(scored.trial, scenario=scenario))
+
+
+def test_a_call_of_one_variant_says_nothing_about_another() -> None:
+    given, measured, ledger = refused_run(of_variant("a", ""), Llm.LIVE)
+    ours = of_variant("b", "own-program")
+    measured.own = (*measured.own, ours)
+    reservation = ledger.reserve(Party.SYSTEM, "a", "gpt-5-mini", Decimal("0.01"))
+    ledger.settle(reservation, Usage(), Decimal(0))
+    assert "no model call of the variant 'own-program', so what it cost" in str(shortfall(given, measured, ledger))
+    (note,) = unseen_calls(given, measured, ledger)
+    assert "no model call of the variant 'own-program', and cannot know" in note
+    (exchange, *_), transcript = ours.transcript.exchanges, ours.transcript
+    reported = replace(ours, transcript=replace(transcript, exchanges=(replace(exchange, calls=1),)))
+    measured.own = (measured.own[0], reported)
+    measured.reported_calls = 1
+    assert shortfall(given, measured, ledger) is None
+    (note,) = unseen_calls(given, measured, ledger)
+    assert note.startswith("1 model call was reported")
+
+
+def test_a_reported_call_of_one_variant_says_nothing_about_another() -> None:
+    given, measured, ledger = refused_run(of_variant("a", ""), Llm.RECORD)
+    first, transcript = measured.own[0], measured.own[0].transcript
+    exchange = replace(transcript.exchanges[0], calls=1)
+    first = replace(first, transcript=replace(transcript, exchanges=(exchange,)))
+    measured.own, measured.reported_calls = (first, of_variant("b", "own-program")), 1
+    assert "the variant 'own-program'" in str(shortfall(given, measured, ledger))
+    reported, unseen = unseen_calls(given, measured, ledger)
+    assert reported.startswith("1 model call was reported")
+    assert "the variant 'own-program'" in unseen
 
 
 def test_replies_that_were_cut_are_named_though_every_assertion_passed() -> None:

@@ -1,6 +1,7 @@
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -113,6 +114,28 @@ def test_a_scenario_that_is_renamed_is_named_with_what_it_asserts_no_longer() ->
     assert isinstance(note, Caveat)
     (note,) = ratchet_suite(suite(replace(ordinary, id="spa_new")), suite(ordinary))[1]
     assert note == "This change renames scenarios: spa to spa_new. Check that this is meant."
+
+
+@pytest.mark.parametrize("other", [{"variant": "mini"}, {"inputs": {"city": "Kisumu"}}])
+def test_a_scenario_of_another_variant_or_other_inputs_is_no_renamed_one(other: dict[str, Any]) -> None:
+    """The messages of a test are the same for each variant: another one's is the removed scenario in name only."""
+    before = replace(BASE, critical=False, variant="claude", inputs={"city": "Nairobi"})
+    (note,) = ratchet_suite(suite(replace(before, id="spa_new", **other)), suite(before))[1]
+    assert note == "This change removes scenarios: spa. Check that this is meant."
+
+
+def test_a_renamed_scenario_is_found_among_those_of_other_variants() -> None:
+    before = [replace(BASE, id=f"spa_{name}", critical=False, variant=name) for name in ("claude", "mini")]
+    after = [replace(each, id=f"new_{each.variant}") for each in reversed(before)]
+    (note,) = ratchet_suite(suite(*after), suite(*before))[1]
+    assert note.startswith("This change renames scenarios: spa_claude to new_claude, spa_mini to new_mini.")
+
+
+def test_a_renamed_scenario_is_named_with_what_else_the_change_edits() -> None:
+    before = replace(BASE, critical=False)
+    after = replace(before, id="spa_new", customer=Customer("Njeri", "+254700000002"), captured=("Hello.",))
+    (note,) = ratchet_suite(suite(replace(after, tags=frozenset({"x"}))), suite(before))[1]
+    assert "spa to spa_new (weaker or other: customer, captured)" in note
 
 
 def test_another_place_in_the_suite_qualifies_no_pass() -> None:
