@@ -90,8 +90,6 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         UsageError: the port or another option cannot be used.
         ConfigurationError: the history or the configuration cannot be read.
     """
-    from ratiba_action.config.configuration import optional_configuration
-
     port = parse_option("--port", arguments.port, _port)
     settings = read_settings(environment, {"report-dir": arguments.report_dir, "config": arguments.config})
     root = repository_of(arguments, environment)
@@ -102,9 +100,15 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     ):
         if wrong:
             raise UsageError(f"{option} is {str(folder)!r}, which is no folder.", "Name a folder, or leave it out.")
-    if arguments.config:
-        optional_configuration(root, settings.config, required=True)
-    viewed = viewed_in(root, settings, environment, arguments.source, branch=arguments.branch, chat=arguments.chat)
+    viewed = viewed_in(
+        root,
+        settings,
+        environment,
+        arguments.source,
+        branch=arguments.branch,
+        chat=arguments.chat,
+        configured=bool(arguments.config),
+    )
 
     given = {name: value for name, _, _ in _OF_CHAT if (value := getattr(arguments, name.replace("-", "_")))}
     if given and not arguments.chat:
@@ -181,12 +185,14 @@ def viewed_in(
     *,
     branch: str = "",
     chat: bool = False,
+    configured: bool = False,
 ) -> Viewed:
     """The runs of a checkout.
 
     Args:
         source: of earlier runs; None for the branch that the configuration names, or else the usual one.
         chat: whether there is a page to talk with the system.
+        configured: the configuration was named, so that it has to be there.
 
     Raises:
         ConfigurationError: the source or the configuration cannot be read.
@@ -197,7 +203,7 @@ def viewed_in(
     from ratiba_action.publish.view.local_runs import LocalRuns
 
     report = Path(settings.report_dir).absolute()  # of the folder that the gate is run in
-    found = optional_configuration(root, settings.config, required=False)
+    found = optional_configuration(root, settings.config, required=configured)
     folder = None if found is None else found.events.directory
     named = None if found is None else found.history.branch
     runs = LocalRuns(

@@ -251,7 +251,7 @@ class _Code:
                 for other in node.orelse:
                     self._look(other, place)
                 return
-            if _is_text(node):
+            if _is_bare_constant(node):
                 return
         if isinstance(node, (ast.Call, ast.Await)) and not _is_log(node):
             place = replace(place, seen=True)
@@ -283,7 +283,7 @@ class _Code:
     def _operators(self, node: ast.BoolOp | ast.BinOp | ast.AugAssign | ast.Compare, place: _NodePlace) -> None:
         """The node with another operator; texts are not subtracted."""
         operands = [node.left, node.right] if isinstance(node, ast.BinOp) else [getattr(node, "value", None)]
-        if any(isinstance(operand, ast.JoinedStr) or _is_a_text(operand) for operand in operands):
+        if any(isinstance(operand, ast.JoinedStr) or _is_string(operand) for operand in operands):
             return
         for number, operator in enumerate(node.ops if isinstance(node, ast.Compare) else [node.op]):
             other = _OTHER_OPERATORS.get(type(operator))
@@ -299,7 +299,7 @@ class _Code:
     def _text(self, node: ast.Constant | ast.JoinedStr, place: _NodePlace) -> None:
         """A constant is another one; a text that is a query has the faults of its conditions instead."""
         pieces = node.values if isinstance(node, ast.JoinedStr) else [node]
-        text = "".join(str(each.value) if _is_a_text(each) else INSERTED for each in pieces)
+        text = "".join(str(each.value) if _is_string(each) else INSERTED for each in pieces)
         faults = list(query_faults(text)) if is_query(text) else []
         inserted = [each for each in pieces if isinstance(each, ast.FormattedValue)]
         for fault in faults:
@@ -358,7 +358,13 @@ class _Code:
                     self._add(child, Operator.DROP_CALL, "", place, differs=True)
                     self._inside(child, _NodePlace(place.lines, certain=True))
                 continue
-            if name == "body" and within and isinstance(child, ast.Expr) and _is_text(child) and _is_tool(node):
+            if (
+                name == "body"
+                and within
+                and isinstance(child, ast.Expr)
+                and _is_bare_constant(child)
+                and _is_tool(node)
+            ):
                 self._add(child.value, Operator.DROP_DESCRIPTION, "''", place, differs=False)
             self._look(child, _NodePlace(place.lines, certain=within and name == "body"))
 
@@ -391,7 +397,7 @@ def _header(statement: ast.stmt) -> tuple[int, ...]:
     return tuple(range(begin, max(begin, end) + 1))
 
 
-def _is_a_text(node: ast.AST | None) -> TypeGuard[ast.Constant]:
+def _is_string(node: ast.AST | None) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
@@ -399,7 +405,7 @@ def _is_log(node: ast.AST) -> bool:
     return _LOGGERS.match(ast.unparse(node).removeprefix("await ")) is not None
 
 
-def _is_text(node: ast.AST) -> bool:
+def _is_bare_constant(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
@@ -731,7 +737,7 @@ def functions_of(text: str) -> tuple[tuple[int, str, frozenset[int]], ...]:
                 continue
             inner = (*names, child.name)
             if not isinstance(child, ast.ClassDef):
-                code = child.body[1:] if _is_text(child.body[0]) else child.body
+                code = child.body[1:] if _is_bare_constant(child.body[0]) else child.body
                 lines = frozenset(line for each in code for line in range(each.lineno, (each.end_lineno or 0) + 1))
                 found.append((child.lineno, ".".join(inner), lines))
             look(child, inner)
