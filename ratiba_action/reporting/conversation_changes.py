@@ -218,8 +218,8 @@ def _shortened(pieces: Sequence[Piece]) -> tuple[Piece, ...]:
 def _short(piece: Piece) -> str:
     text = piece.text
     if piece.kind != "same":
-        omitted = len(text) - _MAX_CHANGED
-        return text if omitted <= 0 else f"{text[:_MAX_CHANGED]} … ({omitted:,} more characters)"
+        clipped = f"{text[:_MAX_CHANGED]} … ({len(text) - _MAX_CHANGED:,} more characters)"
+        return text if len(text) <= max(_MAX_CHANGED, len(clipped)) else clipped
     omitted = len(text) - 2 * _AROUND
     return text if len(text) <= _LONG else f"{text[:_AROUND]} … ({omitted:,} equal characters) … {text[-_AROUND:]}"
 

@@ -101,8 +101,9 @@ def _with_breaks(text: str, breaks: set[int]) -> str:
 
 
 def clip(text: str, limit: int) -> str:
-    """At most ``limit`` characters, saying how many were left out."""
-    return text if len(text) <= limit else f"{text[:limit].rstrip()} … ({len(text) - limit} more characters)"
+    """At most ``limit`` characters and how many were left out; the text itself where that is no longer."""
+    clipped = f"{text[:limit].rstrip()} … ({len(text) - limit} more characters)"
+    return text if len(text) <= max(limit, len(clipped)) else clipped
 
 
 def inline(text: str, limit: int = 300) -> str:

@@ -182,7 +182,12 @@ def test_a_code_block_ends_where_we_end_it(text: str) -> None:
 
 
 def test_long_text_says_how_much_is_missing() -> None:
-    assert clip("x" * 12, 10) == "xxxxxxxxxx … (2 more characters)"
+    assert clip("x" * 90, 10) == "xxxxxxxxxx … (80 more characters)"
+
+
+@given(st.text(max_size=60), st.integers(1, 30))
+def test_no_text_is_clipped_to_something_longer(text: str, limit: int) -> None:
+    assert len(clip(text, limit)) <= max(len(text), limit)
 
 
 def test_github_counts_an_emoji_twice() -> None:
