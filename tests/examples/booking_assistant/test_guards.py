@@ -149,6 +149,22 @@ GUARDS = (
         "rows of handoffs",
     ),
     Guard(
+        "another customer's payment is not cancelled",
+        SETTLEMENT,
+        " WHERE id = %s AND status = 'PENDING' RETURNING id\",\n        (payment_id,),",
+        " WHERE status = 'PENDING' RETURNING id\",\n        (),",
+        "guard_payment_of_another_customer",
+        "rows of payments",
+    ),
+    Guard(
+        "another customer's payment is not settled",
+        SETTLEMENT,
+        ' WHERE id = %s",\n            (after, callback.receipt if keeps_receipt else None, payment["id"]),',
+        '",\n            (after, callback.receipt if keeps_receipt else None),',
+        "guard_payment_of_another_customer",
+        "rows of payments",
+    ),
+    Guard(
         "another rail settles nothing",
         SETTLEMENT,
         'WHERE id = %s AND rail = %s FOR UPDATE",\n            (payment_id, callback.rail),',
