@@ -100,7 +100,7 @@ CARELESS = (
     _shop("bm25.py", "(-pair[1], pair[0])", "(pair[1], pair[0])", "the worst products first"),
     _shop("bm25.py", "text.lower()", "text", "capitals are other words"),
     _shop("bm25.py", "self._rarity(word) * count[word]", "count[word]", "common words weigh as much"),
-    _shop("search.py", '"text": titles[name]', '"text": name', "ids instead of titles"),
+    _shop("search.py", '", ".join(titles[name] for', '", ".join(name for', "ids instead of titles"),
     _parcels("tools.py", 'parcel.get("owner") != self._phone', "not parcel", "anybody's parcel"),
     _parcels("tools.py", 'parcel["day"] = args["day"]', "pass", "nothing is moved"),
     _parcels("agent.py", '"find_parcel": "FOUND"', '"find_parcel": "MOVED"', "found is moved"),

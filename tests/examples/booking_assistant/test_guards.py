@@ -149,6 +149,14 @@ GUARDS = (
         "rows of handoffs",
     ),
     Guard(
+        "more than was asked is no payment",
+        SETTLEMENT,
+        "callback.amount_kes != asked_kes",
+        "callback.amount_kes < asked_kes",
+        "guard_payment_amount",
+        "payment after the turn",
+    ),
+    Guard(
         "another customer's payment is not cancelled",
         SETTLEMENT,
         " WHERE id = %s AND status = 'PENDING' RETURNING id\",\n        (payment_id,),",
