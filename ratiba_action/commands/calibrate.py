@@ -77,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--results",
         metavar="FILE",
-        help="results.json of a run, or its folder: add the conversations of both arms; thresholds of a golden run",
+        help="results.json of a run, or its folder: add what base and change said; thresholds of a golden run",
     )
     parser.add_argument("--write", metavar="FILE", help="thresholds: also write the result to a JSON file")
     parser.add_argument(
@@ -397,7 +397,7 @@ def _thresholds(task: _Task) -> _Ended:
     biases = biases_of_arms(calibration, report.results, mask) if report is not None else {}
     result = {
         "thresholds": [asdict(each) for each in found],
-        "bias_of_arms": {name: {**asdict(each), "differs": each.differs} for name, each in biases.items()},
+        "bias_difference": {name: {**asdict(each), "differs": each.differs} for name, each in biases.items()},
     }
     lines = [line for each in found for line in _threshold_lines(each)]
     lines += [line for name, each in biases.items() for line in _bias_lines(name, each)]

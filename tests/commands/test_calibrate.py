@@ -250,7 +250,7 @@ def test_it_compares_the_judges_bias_on_base_and_change_where_people_labelled_bo
     assert f"tone, base and change of that run: its score minus people's {shown}" in printed
     assert ("compare the labels of both" in printed) is differs
     assert calibrate("thresholds", "--results", "golden.json", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["bias_of_arms"]["tone"]["differs"] is differs
+    assert json.loads(capsys.readouterr().out)["bias_difference"]["tone"]["differs"] is differs
 
 
 def test_conversations_of_both_arms_of_a_run_are_added_to_be_labelled(
