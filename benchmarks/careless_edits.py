@@ -211,8 +211,10 @@ def main() -> int:
     for number, edit in enumerate(edits):
         with tempfile.TemporaryDirectory(prefix="ratiba-edit-") as scratch:
             conclusion, named = ended(edit, Path(scratch) / f"edit-{number}")
-        kind, said = "harmless" if edit.harmless else "careless", "yes" if named else "no"
-        print(f"| {edit.example} | {Path(edit.file).name} | {edit.says} | {kind} | {conclusion} | {said} |", flush=True)
+        kind, shown = "harmless" if edit.harmless else "careless", "yes" if named else "no"
+        print(
+            f"| {edit.example} | {Path(edit.file).name} | {edit.says} | {kind} | {conclusion} | {shown} |", flush=True
+        )
         wrong += not is_right(edit, conclusion, named=named)
     print(f"\n{len(edits) - wrong} of {len(edits)} as they should be")
     return 1 if wrong else 0

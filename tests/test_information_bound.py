@@ -27,5 +27,5 @@ def test_what_finds_more_drops_takes_more_trials_and_never_fewer_than_a_sequenti
     assert some < more
     for power, trials in ((few, some), (many, more)):
         missed, information = 1 - power, trials / 100 * NORMAL.round**2 + NORMAL.planned**2
-        least = (1 - LEVEL) * math.log((1 - LEVEL) / missed) + LEVEL * math.log(LEVEL / power)
-        assert information >= 2 * least  # Wald 1945, the planned trials counted in
+        minimum = (1 - LEVEL) * math.log((1 - LEVEL) / missed) + LEVEL * math.log(LEVEL / power)
+        assert information >= 2 * minimum  # Wald 1945, the planned trials counted in

@@ -223,11 +223,11 @@ def _errors(
     for result in results if labels else ():
         given = [score.value for score in result.scores if score.metric == metric] if isinstance(result, Scored) else []
         if isinstance(result, Scored) and given:
-            scores.setdefault(_said(result, redactor), []).extend(given)
-    return [mean(given) - labels[said] for said, given in scores.items() if said in labels]
+            scores.setdefault(_words_of(result, redactor), []).extend(given)
+    return [mean(given) - labels[text] for text, given in scores.items() if text in labels]
 
 
-def _said(result: Scored, redactor: Redactor) -> str:
+def _words_of(result: Scored, redactor: Redactor) -> str:
     """The digest that a labelled conversation with these words has."""
     mask = redactor.knowing((result.trial.scenario.customer.name,)).text
     exchanges = ((each.turn.user, each.reply.text) for each in result.transcript.exchanges)

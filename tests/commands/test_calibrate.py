@@ -277,8 +277,8 @@ def both_arms_labelled(folder: Path, head: float) -> None:
         arm = replace(scored.trial.arm, name="base" if number % 2 else "head")
         exchanges = tuple(Exchange(Turn(turn["user"]), Reply(turn["reply"])) for turn in labelled["turns"])
         score = Score("CoherenceMetric", "1", 0.75 if number % 2 else head, 0.0, judged=True)
-        said = replace(scored.transcript, exchanges=exchanges)
-        results.append(replace(scored, trial=replace(scored.trial, arm=arm), transcript=said, scores=(score,)))
+        transcript = replace(scored.transcript, exchanges=exchanges)
+        results.append(replace(scored, trial=replace(scored.trial, arm=arm), transcript=transcript, scores=(score,)))
     run = render_results(summarise(replace(report, judge_model="opus", results=tuple(results))))
     (folder / "golden.json").write_text(run)
 

@@ -342,10 +342,10 @@ def test_a_criterion_by_steps_is_found_on_the_golden_set_by_its_name(tmp_path: P
 def of_arm(arm: str, number: int, value: float, reply: str = "Hallo Wanjiku") -> Scored:
     """A judged conversation that people may have labelled."""
     turn = Turn(f"m {number}")
-    said = Transcript(f"s{number}", (Exchange(turn, Reply(reply)),))
+    transcript = Transcript(f"s{number}", (Exchange(turn, Reply(reply)),))
     about = Scenario(f"s{number}", "en", (turn,), DEFAULT_NOW, Customer("Wanjiku", "+254 712 345 432"))
     score = Score("CoherenceMetric", "1", value, 0.5, judged=True)
-    return Scored(Trial(about, Arm(arm, arm)), said, (), (score,), 1.0)
+    return Scored(Trial(about, Arm(arm, arm)), transcript, (), (score,), 1.0)
 
 
 def both_arms_labelled(folder: Path, *, lenient: float) -> list[ScenarioResult]:
