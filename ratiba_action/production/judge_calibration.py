@@ -199,7 +199,7 @@ def biases_of_arms(
     change = results_of_change(results)
     base = [result for result in results if result.trial.arm.name == BASE]
     found: dict[str, BiasOfArms] = {}
-    for criterion, assertion in _assertions(calibration).items():
+    for criterion, assertion in _assertions(calibration).items() if base else ():
         name = criterion if calibration.criteria[criterion].metric is None else ""
         metric, labels = assertion_label(assertion.metric, name), _labels_by_digest(calibration, criterion)
         both = bias_of_arms(*(_errors(arm, metric, labels, redactor) for arm in (base, change)))

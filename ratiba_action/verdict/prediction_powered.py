@@ -90,10 +90,10 @@ def bias_of_arms(base: Sequence[float], head: Sequence[float]) -> BiasOfArms | N
     Returns:
         None with fewer than ``MIN_OF_ARM`` labels of an arm.
     """
-    from scipy.stats import t  # half a second, only when judges are compared with people
-
     if min(len(base), len(head)) < MIN_OF_ARM:
         return None
+    from scipy.stats import t  # half a second, only when judges are compared with people
+
     parts = [variance(errors) / len(errors) for errors in (base, head)]
     difference, error = mean(head) - mean(base), math.sqrt(sum(parts))
     if error < _POINT:
