@@ -88,7 +88,7 @@ GUARDS = (
         '    Outcome.WRONG_AMOUNT: "a payment arrived with another amount than was asked",\n',
         "",
         "guard_payment_amount",
-        "rows of handoffs",
+        "state after the turn",
     ),
     Guard(
         "a receipt pays once",
