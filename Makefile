@@ -7,6 +7,7 @@
 # make test-properties    try every property with many random examples, as the nightly workflow does
 # make lint               style, types and import contracts
 # make benchmark          print what the documentation claims about speed and size
+# make error-rates        simulate a night's part of the verdict's error rates: NIGHT=2026-11-30 COUNTS=counts.json
 # make fuzz               run the fuzz campaign: CASES=1000 SEED=… (docs/fuzzing.md)
 # make recordings         write the authored recordings of the example again
 # make catalogue          write the tables of metrics in docs/metrics*.md again
@@ -39,7 +40,7 @@ WITHOUT_TESTS = find $(VENV)/lib/python*/site-packages/numpy $(VENV)/lib/python*
 EDITABLE = $(BIN)/uv pip install --quiet --python $(BIN)/python --no-deps --no-build-isolation --editable . \
 	&& $(BIN)/python -m compileall -q ratiba_action examples
 
-.PHONY: demo example-site test test-fast test-clients test-properties lint benchmark fuzz recordings catalogue command-line schemas messages pictures docs lock clean
+.PHONY: demo example-site test test-fast test-clients test-properties lint benchmark error-rates fuzz recordings catalogue command-line schemas messages pictures docs lock clean
 
 demo: $(VENV)/.demo
 ifdef EXAMPLE
@@ -82,6 +83,13 @@ benchmark: $(VENV)/.dev
 	@status=0; for name in $(BENCHMARKS); do \
 		echo "== $$name"; $(BIN)/python -m benchmarks.$$name || status=1; \
 	done; exit $$status
+
+NIGHT ?= $(shell date -u +%F)
+COUNTS ?= build/error-rates.json
+CHANGES ?= 1000
+error-rates: $(VENV)/.dev
+	@mkdir -p $(dir $(COUNTS))
+	$(BIN)/python -m benchmarks.operating_characteristics --night $(NIGHT) --repeats $(CHANGES) --counts $(COUNTS)
 
 CASES ?= 1000
 fuzz: $(VENV)/.dev

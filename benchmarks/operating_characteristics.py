@@ -1,7 +1,8 @@
 """How often the verdict is wrong: simulated scores through the gate's own comparison, step by step.
 
 Each part of a run (``--part 3/7``) simulates other changes, and ``--counts FILE`` adds them to those of the parts
-before, so that seven nights make a page: ``--counts FILE --repeats 0 --write`` puts it into ``docs/statistics.md``.
+before, so that several make a page: ``--counts FILE --repeats 0 --write`` puts it into ``docs/statistics.md``. A night
+(``--night 2026-11-30``) is the part of its day: seven in a row give each cell as many changes as ``--repeats`` says.
 """
 
 import argparse
@@ -11,7 +12,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -561,25 +562,37 @@ class Counts:
         return sum(parts[1:], parts[0]) if parts else None
 
 
+NIGHTS = 7
+"""Parts by date after which each cell has all of its repeats."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One of several runs that simulate other changes each.
 
     Args:
-        number: from 1.
+        number: from 1; no other run has it.
         repeats: of a cell, less or more by its weight; 0 counts nothing.
         processes: that simulate at the same time; None for one a processor.
+        at_least: no cell has fewer repeats, whatever its weight.
     """
 
     number: int
     repeats: int
     processes: int | None = None
+    at_least: bool = False
+
+    @classmethod
+    def of_night(cls, day: date, repeats: int, processes: int | None = None) -> "Part":
+        """The part of a day; any seven days in a row give each cell ``repeats`` or more."""
+        return cls(day.toordinal(), -(-repeats // NIGHTS), processes, at_least=True)
 
     def count(self, cells: Sequence[Cell], counts: Counts) -> None:
         """Simulate the cells that this part has not yet counted."""
         left = [cell for cell in cells if self.repeats and not counts.has(cell.world, str(self.number))]
         worlds = [cell.world for cell in left]
-        repeats = [max(20, round(self.repeats * cell.weight)) for cell in left]
+        weights = [max(cell.weight, 1.0) if self.at_least else cell.weight for cell in left]
+        repeats = [max(20, round(self.repeats * weight)) for weight in weights]
         seeds = [self.number] * len(left)
         if self.processes == 1:
             found: Iterator[Rates] = map(simulate, worlds, repeats, seeds)
@@ -688,7 +701,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--repeats", type=int, default=400, help="simulated changes of a cell, in all parts together")
     parser.add_argument("--table", choices=[*(table.name for table in TABLES), "pass rate"], help="only this one")
-    parser.add_argument("--part", default="1/1", metavar="I/N", help="the I-th of N runs that share the repeats")
+    split = parser.add_mutually_exclusive_group()
+    split.add_argument("--part", default="1/1", metavar="I/N", help="the I-th of N runs that share the repeats")
+    split.add_argument(
+        "--night", type=date.fromisoformat, metavar="DAY", help="the day's part of seven that share them"
+    )
     parser.add_argument("--counts", type=Path, help="JSON file that the parts add to")
     parser.add_argument("--processes", type=int, default=None, help="one a processor if it is not given")
     parser.add_argument("--write", action="store_true", help="put the tables into docs/statistics.md")
@@ -697,8 +714,12 @@ def main() -> int:
     if not 1 <= number <= parts:
         parser.error(f"--part {arguments.part}: give a number from 1 to {parts} before the stroke")
     part, counts = Part(number, -(-arguments.repeats // parts), arguments.processes), Counts(arguments.counts)
+    if arguments.night:
+        part = Part.of_night(arguments.night, arguments.repeats, arguments.processes)
     misses: list[str] = []
-    for name, lines in _made(part, counts, misses, arguments.table, rate_repeats=arguments.repeats):
+    for name, lines in _made(
+        part, counts, misses, arguments.table, rate_repeats=0 if arguments.night else arguments.repeats
+    ):
         print(f"\n{name}:")
         shown = []
         for line in lines:

@@ -3,6 +3,7 @@
 import re
 import sys
 from collections.abc import Iterator
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -92,6 +93,27 @@ def test_the_parts_of_a_run_add_up_and_none_counts_twice(benchmark: ModuleType, 
         f"| row | 100.0% (91.2% to 100.0%) | {counted.further:.0f} | {dollars:.2f} |",
         "| other | not measured | - | - |",
     ]
+
+
+def test_seven_nights_give_each_cell_a_thousand_changes_of_which_none_is_simulated_twice(
+    benchmark: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    simulated: list[tuple[object, int]] = []
+
+    def simulate(world: object, repeats: int, seed: int) -> object:
+        simulated.append((world, seed))
+        return benchmark.Rates(0.0, 0.0, 0.0, repeats)
+
+    monkeypatch.setattr(benchmark, "simulate", simulate)
+    cells = [cell for table in benchmark.TABLES for _, row in table.rows for cell in row]
+    for day in (*range(24, 31), 27):  # one of them again
+        for table in benchmark.TABLES:
+            part = benchmark.Part.of_night(date(2026, 11, day), 1000, processes=1)
+            own = [cell for _, row in table.rows for cell in row]
+            part.count(own, benchmark.Counts(tmp_path / "counts.json"))
+    counts = benchmark.Counts(tmp_path / "counts.json")
+    assert all(counts.of(cell.world).repeats >= 1000 for cell in cells)
+    assert len(set(simulated)) == len(simulated) == 7 * len({cell.world for cell in cells})
 
 
 def test_a_right_decision_costs_more_the_fewer_there_are_and_nothing_buys_one_that_never_comes(

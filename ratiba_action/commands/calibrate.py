@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ratiba_action.production.calibration import CalibrationCandidate, CalibrationSet, ConversationBlock, Schedule
     from ratiba_action.production.judge_calibration import CalibrationRun, GoldenScores
     from ratiba_action.verdict.human_agreement import HumanAgreement
+    from ratiba_action.verdict.prediction_powered import BiasOfArms
 
 DESCRIPTION = """Compare judges with people. Each month, people label about ten masked conversations, from the first
 Monday on. The labels are in calibration/human_labelled.yaml in the scenarios folder. The tasks:
@@ -42,12 +43,12 @@ EXAMPLE = """example:
 
 _TASKS = ("add", "label", "run", "thresholds", "due")
 _OWN_OPTIONS = {
-    "add": ("owner", "name", "max", "langfuse", "days", "tenants"),
+    "add": ("owner", "name", "max", "langfuse", "days", "tenants", "results"),
     "label": ("by", "form", "from"),
     "run": ("budget-usd", "recorded"),
     "thresholds": ("results", "write", "html"),
 }
-"""Options that only one task uses."""
+"""Options that not every task uses."""
 _OVERDUE, _INCOMPLETE = 1, 3
 _FIRST_YEAR, _LAST_YEAR = 2000, 2999
 _LONGEST_NAME = 100
@@ -73,7 +74,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--budget-usd", metavar="VALUE", help="run: maximum cost of all judges (default: 20; RATIBA_EVAL_BUDGET_USD)"
     )
     parser.add_argument("--recorded", action="store_true", help="run: call no judge; use the scores that are kept")
-    parser.add_argument("--results", metavar="FILE", help="thresholds: results.json of a golden run, or its folder")
+    parser.add_argument(
+        "--results",
+        metavar="FILE",
+        help="results.json of a run, or its folder: add what base and change said; thresholds of a golden run",
+    )
     parser.add_argument("--write", metavar="FILE", help="thresholds: also write the result to a JSON file")
     parser.add_argument(
         "--html", metavar="FILE", help="thresholds: also write the report of that run with a plot of the thresholds"
@@ -121,6 +126,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
 def _refuse_options_of_other_tasks(arguments: argparse.Namespace) -> None:
     for task, names in _OWN_OPTIONS.items():
         for name in names if task != arguments.task else ():
+            if name in _OWN_OPTIONS.get(arguments.task, ()):
+                continue
             given = getattr(arguments, name.replace("-", "_"))
             if given not in (None, False, []):
                 values = [] if given is True else [given] if isinstance(given, str) else given[:1]
@@ -168,8 +175,11 @@ def _add(task: _Task) -> _Ended:
     )
 
     arguments = task.arguments
-    if bool(arguments.file) == arguments.langfuse:
-        raise UsageError("Conversations come from a file or from Langfuse.", "Give FILE or --langfuse.")
+    if sum(map(bool, (arguments.file, arguments.langfuse, arguments.results))) != 1:
+        raise UsageError(
+            "Conversations come from a file, from a run or from Langfuse.",
+            "Give one of FILE, --results and --langfuse.",
+        )
     calibration = read_calibration(task.folder)
     if calibration is None:
         if not arguments.owner:
@@ -179,6 +189,8 @@ def _add(task: _Task) -> _Ended:
     blocked: Mapping[str, str] = {}
     if arguments.langfuse:
         found, blocked = _of_langfuse(task)
+    elif arguments.results:
+        found = _of_run(task)
     else:
         found = [_found(session, arguments.name) for session in read_sessions(arguments.file)]
     changed, new = added_to(calibration, found, Redactor(task.settings.secrets, arguments.name), task.today, maximum)
@@ -196,6 +208,26 @@ def _found(session: "CapturedSession", names: Sequence[str]) -> "CalibrationCand
 
     turns = [(turn.user, turn.reply) for turn in session.turns]
     return CalibrationCandidate(turns, session.id or "transcript", session.language or "und", (*session.names, *names))
+
+
+def _of_run(task: _Task) -> "list[CalibrationCandidate]":
+    """The conversations that judges scored in a run, of base and change, in an order that no score decides."""
+    from ratiba_action.model.canonical import digest
+    from ratiba_action.model.measurement import Scored
+    from ratiba_action.production.calibration import CalibrationCandidate
+
+    report = _golden_run(task)
+    found = [
+        CalibrationCandidate(
+            [(each.turn.user, each.reply.text) for each in result.transcript.exchanges if each.turn.user is not None],
+            f"{result.trial.arm.name}:{result.trial.scenario.id}",
+            result.trial.scenario.language,
+            (result.trial.scenario.customer.name, *task.arguments.name),
+        )
+        for result in (report.results if report is not None else ())
+        if isinstance(result, Scored) and any(score.judged for score in result.scores)
+    ]
+    return sorted(found, key=lambda each: digest([each.source, [list(turn) for turn in each.turns]]))
 
 
 def _of_langfuse(task: _Task) -> "tuple[list[CalibrationCandidate], Mapping[str, str]]":
@@ -356,13 +388,19 @@ def _table(each: "HumanAgreement") -> Iterator[str]:
 def _thresholds(task: _Task) -> _Ended:
     from ratiba_action.privacy.masking import Redactor
     from ratiba_action.production.calibration import write_whole
-    from ratiba_action.production.judge_calibration import read_marks, thresholds
+    from ratiba_action.production.judge_calibration import biases_of_arms, read_marks, thresholds
     from ratiba_action.settings.report_folder import make_report_folder
 
     report, mask = _golden_run(task), Redactor(task.settings.secrets)
-    found = thresholds(task.calibration(), read_marks(task.folder), _golden_scores(report))
-    result = {"thresholds": [asdict(each) for each in found]}
+    calibration = task.calibration()
+    found = thresholds(calibration, read_marks(task.folder), _golden_scores(report))
+    biases = biases_of_arms(calibration, report.results, mask) if report is not None else {}
+    result = {
+        "thresholds": [asdict(each) for each in found],
+        "bias_difference": {name: {**asdict(each), "differs": each.differs} for name, each in biases.items()},
+    }
     lines = [line for each in found for line in _threshold_lines(each)]
+    lines += [line for name, each in biases.items() for line in _bias_lines(name, each)]
     if not any(each.n for each in found):
         lines.append("No judge has scored the calibration set yet. Run: ratiba calibrate run")
     if task.arguments.html:
@@ -455,6 +493,18 @@ def _threshold_lines(each: "JudgeThresholds") -> Iterator[str]:
         yield (
             f"  {each.suggested:.2f} is the highest threshold that fails at most 5 % of the good conversations, with "
             "95 % confidence."
+        )
+
+
+def _bias_lines(criterion: str, found: "BiasOfArms") -> Iterator[str]:
+    """Whether the judge treats base and change of that run alike."""
+    from ratiba_action.production.judge_calibration import bias_sentence
+
+    yield f"{criterion}, base and change of that run: {bias_sentence(found)}."
+    if found.differs:
+        yield (
+            "  The judge's bias differs, so a difference of its scores is not one of quality: compare the labels of "
+            "both, or add anchors to the criterion's steps."
         )
 
 

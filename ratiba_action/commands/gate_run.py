@@ -24,6 +24,7 @@ from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.forecast import Forecast
 from ratiba_action.observability.event_file import FILE as EVENTS
+from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.full_publication import full_publication
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped
@@ -148,7 +149,8 @@ def _with_calibration(request: RunRequest, report: Report) -> Report:
 
     judges = {report.judge_model, report.cross_checking.model if report.cross_checking is not None else ""}
     folder = request.repository / request.settings.scenarios
-    notes = calibration_notes(folder, judges, request.started_at.date())
+    mask = Redactor(request.settings.secrets)
+    notes = calibration_notes(folder, judges, request.started_at.date(), report.results, mask)
     return replace(report, notes=in_order((*report.notes, *notes)))
 
 

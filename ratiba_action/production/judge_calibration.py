@@ -13,10 +13,11 @@ from ratiba_action.errors import ConfigurationError, FileProblem, RatibaError, S
 from ratiba_action.metrics.registry import is_judged, metric_problems
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Exchange, Reply, Transcript
-from ratiba_action.model.measurement import Case, JudgeThresholds, MeanByPeople
+from ratiba_action.model.measurement import Case, JudgeThresholds, MeanByPeople, ScenarioResult, Scored
 from ratiba_action.model.note import Note
+from ratiba_action.model.plan import BASE
 from ratiba_action.model.scenario import Assertion, Customer, Scenario, Turn, assertion_label
-from ratiba_action.model.values import Usd
+from ratiba_action.model.values import Usd, mean
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.calibration import (
     FILE,
@@ -32,7 +33,8 @@ from ratiba_action.settings.settings import Settings
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.verdict.agreement import thresholds_of
 from ratiba_action.verdict.human_agreement import FAILED, LABELS, MIN, HumanAgreement, human_agreement
-from ratiba_action.verdict.prediction_powered import mean_by_people
+from ratiba_action.verdict.pairing import results_of_change
+from ratiba_action.verdict.prediction_powered import BiasOfArms, bias_of_arms, mean_by_people
 
 if TYPE_CHECKING:
     from ratiba_action.production.inline_judge import InlineJudge
@@ -181,6 +183,55 @@ def _by_people(rated: Sequence[tuple[float, int]], others: Sequence[float]) -> M
         return None
     labels = [(label - LABELS[0]) / (LABELS[-1] - LABELS[0]) for _, label in rated]
     return mean_by_people(labels, [score for score, _ in rated], others)
+
+
+def biases_of_arms(
+    calibration: CalibrationSet, results: Sequence[ScenarioResult], redactor: Redactor
+) -> dict[str, BiasOfArms]:
+    """The judge's bias on base and change by criterion, where people labelled enough conversations of both.
+
+    A labelled conversation belongs to an arm if the arm had it word for word. Trials with the same words count once.
+
+    Args:
+        results: of a run, of both arms.
+        redactor: masks the results as labelled conversations are masked.
+    """
+    change = results_of_change(results)
+    base = [result for result in results if result.trial.arm.name == BASE]
+    found: dict[str, BiasOfArms] = {}
+    for criterion, assertion in _assertions(calibration).items() if base else ():
+        name = criterion if calibration.criteria[criterion].metric is None else ""
+        metric, labels = assertion_label(assertion.metric, name), _labels_by_digest(calibration, criterion)
+        both = bias_of_arms(*(_errors(arm, metric, labels, redactor) for arm in (base, change)))
+        if both is not None:
+            found[criterion] = both
+    return found
+
+
+def _labels_by_digest(calibration: CalibrationSet, criterion: str) -> dict[str, float]:
+    labels, scale = calibration.labels(criterion), LABELS[-1] - LABELS[0]
+    return {
+        each.digest: (labels[each.id] - LABELS[0]) / scale for each in calibration.conversations if each.id in labels
+    }
+
+
+def _errors(
+    results: Iterable[ScenarioResult], metric: str, labels: Mapping[str, float], redactor: Redactor
+) -> list[float]:
+    """The judge's score minus the label of each labelled conversation."""
+    scores: dict[str, list[float]] = {}
+    for result in results if labels else ():
+        given = [score.value for score in result.scores if score.metric == metric] if isinstance(result, Scored) else []
+        if isinstance(result, Scored) and given:
+            scores.setdefault(_words_of(result, redactor), []).extend(given)
+    return [mean(given) - labels[text] for text, given in scores.items() if text in labels]
+
+
+def _words_of(result: Scored, redactor: Redactor) -> str:
+    """The digest that a labelled conversation with these words has."""
+    mask = redactor.knowing((result.trial.scenario.customer.name,)).text
+    exchanges = ((each.turn.user, each.reply.text) for each in result.transcript.exchanges)
+    return digest([[mask(user), mask(reply)] for user, reply in exchanges if user is not None])
 
 
 @dataclass(frozen=True, slots=True)
@@ -343,16 +394,45 @@ def _asked(assertion: Assertion) -> str:
     return digest([assertion.metric, dict(assertion.parameters)])
 
 
-def calibration_notes(folder: Path, judges: Iterable[str], today: date) -> tuple[str, ...]:
-    """What the gate says of the calibration of its judges; nothing where there is no calibration set."""
+def calibration_notes(
+    folder: Path,
+    judges: Iterable[str],
+    today: date,
+    results: Sequence[ScenarioResult] = (),
+    redactor: Redactor | None = None,
+) -> tuple[str, ...]:
+    """What the gate says of the calibration of its judges; nothing where there is no calibration set.
+
+    Args:
+        folder: of the scenarios.
+        results: of the run, which people may have labelled conversations of.
+        redactor: masks them as labelled conversations are masked.
+    """
     try:
         calibration = read_calibration(folder)
         if calibration is None:
             return ()
         found = [each for each in agreements(calibration, read_marks(folder)) if each.judge in set(judges)]
+        biases = biases_of_arms(calibration, results, redactor or Redactor(()))
     except RatibaError as error:
         return (Note(f"The calibration of the judges is unknown: {error}", "Run: ratiba calibrate run."),)
-    return tuple(_notes(calibration, found, today))
+    differing = [f"on {name}, {bias_sentence(each)}" for name, each in biases.items() if each.differs]
+    remedy = "Compare the labels of both, or add anchors to the criterion's steps and run: ratiba calibrate run."
+    notes = (
+        [Note(f"The judge's bias is not the same on base and change: {'; '.join(differing)}.", remedy)]
+        if differing
+        else []
+    )
+    return (*_notes(calibration, found, today), *notes)
+
+
+def bias_sentence(found: BiasOfArms) -> str:
+    """Both biases and their difference, in points of a hundred, without a full stop."""
+    base, head, low, high = (round(100 * value, 1) for value in (found.base, found.head, found.low, found.high))
+    return (
+        f"its score minus people's is {base:+g} points on the base ({found.base_labels} labels) and {head:+g} on the "
+        f"change ({found.head_labels} labels); the difference's 95 % interval is {low:+g} to {high:+g} points"
+    )
 
 
 def _notes(calibration: CalibrationSet, found: Sequence[HumanAgreement], today: date) -> Iterator[str]:

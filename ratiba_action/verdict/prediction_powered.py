@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist, pvariance, variance
 
 from ratiba_action.model.measurement import MeanByPeople
@@ -42,6 +43,66 @@ def mean_by_people(labels: Sequence[float], scores: Sequence[float], others: Seq
     rest = (predicted + own / n) / 4 - predicted
     more = max(0, math.ceil(own / rest) - n) if rest > 0 else None
     return MeanByPeople(shown, low, high, n, number, more)
+
+
+@dataclass(frozen=True, slots=True)
+class BiasOfArms:
+    """How far a judge is from people on the base, and on the change.
+
+    Args:
+        base: mean of its scores minus people's labels on the base, -1 to 1.
+        head: the same on the change.
+        low: lower bound of the 95 % interval of head minus base.
+        p: two-sided, of the hypothesis that both are the same.
+        base_labels: conversations of the base that people labelled.
+    """
+
+    base: float
+    head: float
+    low: float
+    high: float
+    p: float
+    base_labels: int
+    head_labels: int
+
+    @property
+    def differs(self) -> bool:
+        """Whether chance does not explain the difference: then scores compare the judge's bias as well."""
+        return self.p <= _LEVEL
+
+
+_LEVEL = 0.05
+MIN_OF_ARM = 10
+"""Labelled conversations of an arm without which its bias is not compared."""
+
+
+def bias_of_arms(base: Sequence[float], head: Sequence[float]) -> BiasOfArms | None:
+    """Whether a judge is as far from people on the change as it is on the base.
+
+    Prediction-powered inference adds to each arm's mean its rectifier, people minus judge (Angelopoulos et al. 2023).
+    Where both rectifiers are the same they cancel in a difference of arms, and the judge's scores alone tell it. The
+    test of that is Welch's (1947).
+
+    Args:
+        base: the judge's score minus the label, both 0 to 1, of each labelled conversation of the base.
+        head: the same of the change.
+
+    Returns:
+        None with fewer than ``MIN_OF_ARM`` labels of an arm.
+    """
+    if min(len(base), len(head)) < MIN_OF_ARM:
+        return None
+    from scipy.stats import t  # half a second, only when judges are compared with people
+
+    parts = [variance(errors) / len(errors) for errors in (base, head)]
+    difference, error = mean(head) - mean(base), math.sqrt(sum(parts))
+    if error < _POINT:
+        p, reach = (1.0 if abs(difference) < _POINT else 0.0), 0.0
+    else:
+        sizes = (len(base), len(head))
+        freedom = sum(parts) ** 2 / sum(part**2 / (n - 1) for part, n in zip(parts, sizes, strict=True))
+        p, reach = float(2 * t.sf(abs(difference) / error, freedom)), float(t.ppf(0.975, freedom)) * error
+    return BiasOfArms(mean(base), mean(head), difference - reach, difference + reach, p, len(base), len(head))
 
 
 _POINT = 1e-9

@@ -21,8 +21,9 @@ import yaml
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.main import run
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.conversation import Usage
+from ratiba_action.model.conversation import Exchange, Reply, Usage
 from ratiba_action.model.measurement import Score, Scored
+from ratiba_action.model.scenario import Turn
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
 from tests.support.deepeval_settings import configure_deepeval
@@ -237,6 +238,51 @@ def test_what_people_would_give_the_golden_set_has_no_interval_where_labels_do_n
     ) in capsys.readouterr().out
 
 
+@pytest.mark.parametrize(("head", "differs"), [(0.75, False), (1.0, True)])
+def test_it_compares_the_judges_bias_on_base_and_change_where_people_labelled_both(
+    folder: Path, capsys: pytest.CaptureFixture[str], head: float, *, differs: bool
+) -> None:
+    both_arms_labelled(folder, head)
+    assert calibrate("thresholds", "--results", "golden.json") == 0
+    printed = capsys.readouterr().out
+    bias = round(100 * (head - 0.75))
+    shown = f"is +0 points on the base (12 labels) and {bias:+} on the change (12 labels)"
+    assert f"tone, base and change of that run: its score minus people's {shown}" in printed
+    assert ("compare the labels of both" in printed) is differs
+    assert calibrate("thresholds", "--results", "golden.json", "--json") == 0
+    assert json.loads(capsys.readouterr().out)["bias_difference"]["tone"]["differs"] is differs
+
+
+def test_conversations_of_both_arms_of_a_run_are_added_to_be_labelled(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    both_arms_labelled(folder, 1.0)
+    (folder / "scenarios/calibration/human_labelled.yaml").write_text("owner: A\ncriteria: {tone: {}}\n")
+    assert calibrate("add", "--results", "golden.json") == 0
+    assert "Added 10 of 24 conversations" in capsys.readouterr().out
+    added = kept(folder)["conversations"]
+    assert {each["source"].partition(":")[0] for each in added} == {"base", "head"}
+    assert calibrate("add", "--results", "golden.json", "--max", "100") == 0
+    assert len(kept(folder)["conversations"]) == 24, "the ten are not added again"
+
+
+def both_arms_labelled(folder: Path, head: float) -> None:
+    """A run of twelve scenarios on both arms in ``golden.json``, all labelled 4; the judge gives the base 0.75."""
+    labels_like(folder, [(4, 0.75)] * 24)
+    report = sample_report()
+    scored = next(result for result in report.results if isinstance(result, Scored))
+    document = yaml.safe_load((folder / "scenarios/calibration/human_labelled.yaml").read_text())
+    results = []
+    for number, labelled in enumerate(document["conversations"]):
+        arm = replace(scored.trial.arm, name="base" if number % 2 else "head")
+        exchanges = tuple(Exchange(Turn(turn["user"]), Reply(turn["reply"])) for turn in labelled["turns"])
+        score = Score("CoherenceMetric", "1", 0.75 if number % 2 else head, 0.0, judged=True)
+        transcript = replace(scored.transcript, exchanges=exchanges)
+        results.append(replace(scored, trial=replace(scored.trial, arm=arm), transcript=transcript, scores=(score,)))
+    run = render_results(summarise(replace(report, judge_model="opus", results=tuple(results))))
+    (folder / "golden.json").write_text(run)
+
+
 def test_a_judge_that_fails_too_many_good_conversations_is_no_question_of_how_many_are_labelled(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -291,7 +337,7 @@ def test_the_report_of_a_run_is_written_again_with_a_plot_of_the_thresholds(
         (("thresholds", "--write", "scenarios"), "'scenarios' cannot be written: Is a directory."),
         (("thresholds", "--html", "a.html", "--results", "nowhere"), "The results 'nowhere' cannot be read"),
         (("thresholds", "--html", "a.html", "--results", "broken.jsonl"), "results.json could not be read as JSON"),
-        (("add",), "Give FILE or --langfuse"),
+        (("add",), "Give one of FILE, --results and --langfuse"),
         (("add", "nowhere.json"), "cannot be read"),
         (("add", "nowhere.jsonl"), "cannot be read"),
         (("add", "broken.jsonl"), "broken.jsonl:2: this is not JSON"),

@@ -67,7 +67,7 @@ def test_a_tone_edit_passes_and_its_comment_says_what_was_measured(tmp_path: Pat
     assert measured["spent_usd"] == "0"
     comment = (tmp_path / "report/comment.md").read_text()
     assert "## Passed" in comment
-    assert "## Passed: 42 of 42 scenarios passed, with recordings changed in this PR · ratiba" in comment
+    assert "## Passed: 43 of 43 scenarios passed, with recordings changed in this PR · ratiba" in comment
     assert "written by hand" in comment
     assert sorted(path.name for path in (tmp_path / "report").iterdir()) == [
         ".gitignore",

@@ -11,7 +11,11 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import SuiteError, UsageError
 from ratiba_action.model.canonical import digest
+from ratiba_action.model.conversation import Exchange, Reply, Transcript
+from ratiba_action.model.measurement import ScenarioResult, Score, Scored
 from ratiba_action.model.note import Note
+from ratiba_action.model.plan import BASE, HEAD, Arm, Trial
+from ratiba_action.model.scenario import DEFAULT_NOW, Customer, Scenario, Turn
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.calibration import (
     CRITERIA,
@@ -31,6 +35,7 @@ from ratiba_action.production.judge_calibration import (
     JudgeMark,
     _write_marks,
     agreements,
+    biases_of_arms,
     calibration_notes,
     read_marks,
     thresholds,
@@ -332,3 +337,48 @@ def test_a_criterion_by_steps_is_found_on_the_golden_set_by_its_name(tmp_path: P
     assert (by_steps.n, by_steps.metric, by_steps.golden) == (30, "ConversationalGEval tone", (0.9,) * 5)
     (by_metric,) = thresholds(calibration, read_marks(tmp_path), golden)
     assert (by_metric.metric, by_metric.golden) == ("CoherenceMetric", (0.5,) * 5)
+
+
+def of_arm(arm: str, number: int, value: float, reply: str = "Hallo Wanjiku") -> Scored:
+    """A judged conversation that people may have labelled."""
+    turn = Turn(f"m {number}")
+    transcript = Transcript(f"s{number}", (Exchange(turn, Reply(reply)),))
+    about = Scenario(f"s{number}", "en", (turn,), DEFAULT_NOW, Customer("Wanjiku", "+254 712 345 432"))
+    score = Score("CoherenceMetric", "1", value, 0.5, judged=True)
+    return Scored(Trial(about, Arm(arm, arm)), transcript, (), (score,), 1.0)
+
+
+def both_arms_labelled(folder: Path, *, lenient: float) -> list[ScenarioResult]:
+    """Results of twelve scenarios on both arms, all labelled 3, whose judge is more lenient on the change."""
+    calibration = empty(criteria={"tone": {"metric": "CoherenceMetric"}})
+    results: list[ScenarioResult] = []
+    for arm, more in ((BASE, 0.0), (HEAD, lenient)):
+        for number in range(12):
+            reply = f"Hallo Wanjiku, {arm}"
+            turns = [(f"m {number}", reply)]
+            calibration, (name,) = added_to(
+                calibration, [CalibrationCandidate(turns, "s", names=("Wanjiku",))], MASK, BEGUN
+            )
+            calibration = labelled(calibration, name, LabelBlock(by="A", day=BEGUN, scores={"tone": 3}))
+            results.append(of_arm(arm, number, 0.45 + more + 0.1 * (number % 2), reply))
+    write_calibration(folder, calibration)
+    return results
+
+
+def test_a_judge_that_is_more_lenient_with_the_change_is_noted_where_people_labelled_both(tmp_path: Path) -> None:
+    results = both_arms_labelled(tmp_path, lenient=0.2)
+    *_, note = calibration_notes(tmp_path, ["opus"], BEGUN, results, MASK)
+    assert isinstance(note, Note)
+    assert "on tone, its score minus people's is +0 points on the base (12 labels) and +20 on the change" in note
+    assert "the difference's 95 % interval is +15.6 to +24.4 points" in note
+    calibration = read_calibration(tmp_path)
+    assert calibration is not None
+    alike = [*results[:12], *(of_arm(HEAD, number, 0.5) for number in range(12))]
+    assert biases_of_arms(calibration, alike, MASK) == {}, "other words have no label"
+    twice = biases_of_arms(calibration, [*results, *results[12:]], MASK)["tone"]
+    assert twice.head_labels == 12, "trials with the same words are one conversation"
+
+
+def test_a_judge_that_treats_both_arms_alike_is_no_note(tmp_path: Path) -> None:
+    results = both_arms_labelled(tmp_path, lenient=0.0)
+    assert not any("bias" in note for note in calibration_notes(tmp_path, ["opus"], BEGUN, results, MASK))

@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
-from ratiba_action.verdict.prediction_powered import mean_by_people
+from ratiba_action.verdict.prediction_powered import bias_of_arms, mean_by_people
 
 REFERENCE = json.loads((Path(__file__).parent / "prediction_powered_means.json").read_text("utf-8"))
 SHARES = st.lists(st.floats(0, 1), min_size=2, max_size=30)
@@ -79,3 +80,23 @@ def test_what_more_labels_take_away_is_their_own_part_of_the_interval_only() -> 
 def test_too_few_are_refused(labels: list[float], scores: list[float], others: list[float]) -> None:
     with pytest.raises(ValueError, match="have no interval"):
         mean_by_people(labels, scores, others)
+
+
+def test_the_biases_of_two_arms_are_compared_as_scipy_compares_them() -> None:
+    base = [0.0, 0.05, -0.1, 0.1, 0.0, 0.25, -0.05, 0.0, 0.1, 0.05]
+    head = [0.2, 0.3, 0.05, 0.25, 0.4, 0.15, 0.1, 0.3, 0.2, 0.45, 0.0, 0.25]
+    found = bias_of_arms(base, head)
+    assert found is not None
+    expected = stats.ttest_ind(head, base, equal_var=False)
+    interval = expected.confidence_interval(0.95)
+    assert [found.p, found.low, found.high] == pytest.approx([expected.pvalue, interval.low, interval.high])
+    assert [found.base, found.head] == pytest.approx([0.04, sum(head) / 12])
+    assert (found.differs, found.base_labels, found.head_labels) == (True, 10, 12)
+    assert bias_of_arms(base[:9], head) is None, "nine labels"
+
+
+@pytest.mark.parametrize(("head", "differs"), [(0.25, False), (0.5, True)])
+def test_a_bias_that_never_varies_differs_where_it_is_another(head: float, *, differs: bool) -> None:
+    found = bias_of_arms([0.25] * 10, [head] * 10)
+    assert found is not None
+    assert found.differs is differs
