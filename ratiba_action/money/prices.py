@@ -98,6 +98,10 @@ class PriceList:
         Raises:
             ConfigurationError: the model has no price, or none for what it bills beside tokens.
         """
+        prompt_tokens = -(-input_tokens // _GRAIN) * _GRAIN
+        key = (model, provider, prompt_tokens, output_tokens)
+        if key in self._bounds:
+            return self._bounds[key]
         self.require([(model, provider)])
         own = self._overrides.get(model)
         if bills_more_than_tokens(model) and (own is None or own.per_call_usd is None):
@@ -110,10 +114,7 @@ class PriceList:
             )
         if model in self._overrides:
             return self._overrides[model].upper_bound(input_tokens, output_tokens)
-        prompt_tokens = -(-input_tokens // _GRAIN) * _GRAIN
-        key = (model, provider, prompt_tokens, output_tokens)
-        if key not in self._bounds:
-            self._bounds[key] = self._dearest(model, provider, prompt_tokens, output_tokens)
+        self._bounds[key] = self._dearest(model, provider, prompt_tokens, output_tokens)
         return self._bounds[key]
 
     def tools(self, model: str, provider: str) -> ToolPrices:
