@@ -66,12 +66,13 @@ class PriceList:
         Raises:
             ConfigurationError: the model has no price.
         """
+        key = (model, provider, usage)
+        if key in self._prices:
+            return self._prices[key]
         self.require([(model, provider)])
         if model in self._overrides:
             return self._overrides[model].price(usage)
-        key = (model, provider, usage)
-        if key not in self._prices:
-            self._prices[key] = self._listed(model, provider, **_listed_usage(usage))
+        self._prices[key] = self._listed(model, provider, **_listed_usage(usage))
         return self._prices[key]
 
     def price_of_answer(self, model: str, provider: str, usage: Usage, answered_by: str) -> Usd | None:

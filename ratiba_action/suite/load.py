@@ -93,9 +93,8 @@ def _is_suite_file(name: str, folder: str, suffixes: Sequence[str]) -> bool:
         return False
     path, top = PurePosixPath(name), PurePosixPath(folder).parts
     below = path.parts[len(top) :]
-    return (
-        path.suffix in suffixes and path.parts[: len(top)] == top and below[:1] != () and below[0] not in NOT_SCENARIOS
-    )
+    inside = path.suffix in suffixes and path.parts[: len(top)] == top
+    return inside and bool(below) and below[0] not in NOT_SCENARIOS
 
 
 def load_suite(

@@ -121,15 +121,18 @@ class PlainFiles:
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
-            raise _behind_a_link(name) if error.errno == errno.ELOOP else error from None
+            if error.errno == errno.ELOOP:
+                raise _behind_a_link(name) from None
+            raise
         with os.fdopen(descriptor, "rb") as file:
             found = os.fstat(descriptor)
             if not stat.S_ISREG(found.st_mode):
                 raise OSError(errno.EINVAL, "it is not a regular file", name)
             if found.st_size > maximum:
                 raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes; at most {maximum:,} are read", name)
-            # Python sets memory aside for all that is asked for, so the size is asked for first.
-            return file.read(found.st_size + 1) + file.read(max(maximum - found.st_size, 0))
+            content = file.read(found.st_size + 1)  # Python sets memory aside for all that is asked for
+            grew = len(content) > found.st_size
+            return content + file.read(maximum - found.st_size) if grew else content
 
 
 def _behind_a_link(name: str) -> OSError:
