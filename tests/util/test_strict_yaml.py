@@ -80,9 +80,12 @@ def test_an_alias_bomb_is_refused_before_it_expands() -> None:
 def test_what_pyyaml_takes_for_a_text_is_that_text(text: str) -> None:
     content = f"[{text}]"
     try:
-        (node,) = yaml.compose(content, Loader=yaml.CSafeLoader).value  # type: ignore[no-untyped-call]
-    except (yaml.YAMLError, ValueError):
+        listed = yaml.compose(content, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
         return
+    if listed is None or len(listed.value) != 1:
+        return
+    (node,) = listed.value
     document, _ = read_yaml("a.yaml", content.encode())
     if node.tag == "tag:yaml.org,2002:str":
         assert document is not None
