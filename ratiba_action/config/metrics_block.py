@@ -49,19 +49,24 @@ def attach_language_metrics(scenario: Scenario, audience: str | None = None) -> 
     Args:
         audience: of the house style, also for a listed EnglishFluencyMetric that names none.
     """
-    listed = tuple(_for_audience(assertion, audience) for assertion in scenario.assertions)
+    listed = _for_audience(scenario.assertions, audience)
     if scenario.system_type in _WITHOUT_PROSE or scenario.layer == Layer.FSM or not scenario.fluency:
         return listed
     metric = FLUENCY_METRICS.get(scenario.language)
     if metric is None or any(assertion.label == metric for assertion in listed):
         return listed
-    return (_for_audience(Assertion(metric, FLUENCY_THRESHOLD, scenario.line), audience), *listed)
+    return (*_for_audience((Assertion(metric, FLUENCY_THRESHOLD, scenario.line),), audience), *listed)
 
 
-def _for_audience(assertion: Assertion, audience: str | None) -> Assertion:
-    if audience is None or assertion.metric != _ENGLISH or "audience" in assertion.parameters:
-        return assertion
-    return replace(assertion, parameters={**assertion.parameters, "audience": audience})
+def _for_audience(assertions: tuple[Assertion, ...], audience: str | None) -> tuple[Assertion, ...]:
+    if audience is None:
+        return assertions
+    return tuple(
+        replace(assertion, parameters={**assertion.parameters, "audience": audience})
+        if assertion.metric == _ENGLISH and "audience" not in assertion.parameters
+        else assertion
+        for assertion in assertions
+    )
 
 
 _WORD = "standard"
@@ -162,7 +167,7 @@ class MetricsBlock(StrictModel):
 
 
 def attach_metrics(scenario: Scenario, block: MetricsBlock) -> tuple[Assertion, ...]:
-    """The scenario's assertions, those of its system type and of its language.
+    """The scenario's assertions, those of its system type and of its language; its own tuple where none is added.
 
     Metrics that the scenario lists are kept. A metric without the expected values that it needs is not added, and none
     to a test.
@@ -175,10 +180,11 @@ def attach_metrics(scenario: Scenario, block: MetricsBlock) -> tuple[Assertion, 
         for entry in block.of(scenario.system_type)
         if entry.metric not in listed and _has_truth(entry, scenario)
     )
-    measured = replace(scenario, assertions=(*scenario.assertions, *added))
-    return attach_language_metrics(
-        replace(measured, fluency=scenario.fluency and block.fluency.enabled), block.fluency.audience
-    )
+    if added:
+        scenario = replace(scenario, assertions=(*scenario.assertions, *added))
+    if not block.fluency.enabled:
+        return _for_audience(scenario.assertions, block.fluency.audience)
+    return attach_language_metrics(scenario, block.fluency.audience)
 
 
 def metrics_without_truth(block: MetricsBlock, suite: Suite) -> Iterator[str]:

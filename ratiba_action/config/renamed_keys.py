@@ -26,9 +26,12 @@ def read_current(name: str, content: bytes) -> tuple[YamlDocument | None, tuple[
     document, problems = read_yaml(name, content)
     if document is None:
         return None, problems
+    found = list(_found(document.data))
+    if not found:
+        return document, problems
     twice: list[FileProblem] = []
     data, lines = document.data, dict(document.lines)
-    for path, key in _found(document.data):
+    for path, key in found:
         place = (*path, key.former)
         if key.name in _at(document.data, path):
             message = f"{_dotted(place)}: former name of {key.name}, which is given too; remove {key.former}"

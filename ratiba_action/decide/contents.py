@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.util.git import EXECUTABLE, LINK, PLAIN, SUBMODULE, Git, TreeEntry
+from ratiba_action.util.git import EXECUTABLE, LINK, PLAIN, SUBMODULE, Git, TreeEntry, blob_id
 from ratiba_action.util.links import Links, TreeListing
 
 if TYPE_CHECKING:
@@ -64,6 +64,11 @@ class Contents:
                 return content
             self._read[key] = content
         return self._read[key]
+
+    def has(self, side: str, path: str, content: bytes) -> bool:
+        """Whether a commit is known to have a file with this content: by its id in what was listed, unread."""
+        entry = self._trees.get(side, self._listed[side]).get(path)
+        return entry is not None and entry.id == blob_id(content, entry.id)
 
     def names(self, side: str, under: str = "") -> tuple[str, ...]:
         """Paths of the files of a commit, sorted; none without a commit.

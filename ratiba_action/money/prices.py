@@ -66,12 +66,13 @@ class PriceList:
         Raises:
             ConfigurationError: the model has no price.
         """
+        key = (model, provider, usage)
+        if key in self._prices:
+            return self._prices[key]
         self.require([(model, provider)])
         if model in self._overrides:
             return self._overrides[model].price(usage)
-        key = (model, provider, usage)
-        if key not in self._prices:
-            self._prices[key] = self._listed(model, provider, **_listed_usage(usage))
+        self._prices[key] = self._listed(model, provider, **_listed_usage(usage))
         return self._prices[key]
 
     def price_of_answer(self, model: str, provider: str, usage: Usage, answered_by: str) -> Usd | None:
@@ -98,6 +99,10 @@ class PriceList:
         Raises:
             ConfigurationError: the model has no price, or none for what it bills beside tokens.
         """
+        prompt_tokens = -(-input_tokens // _GRAIN) * _GRAIN
+        key = (model, provider, prompt_tokens, output_tokens)
+        if key in self._bounds:
+            return self._bounds[key]
         self.require([(model, provider)])
         own = self._overrides.get(model)
         if bills_more_than_tokens(model) and (own is None or own.per_call_usd is None):
@@ -110,10 +115,7 @@ class PriceList:
             )
         if model in self._overrides:
             return self._overrides[model].upper_bound(input_tokens, output_tokens)
-        prompt_tokens = -(-input_tokens // _GRAIN) * _GRAIN
-        key = (model, provider, prompt_tokens, output_tokens)
-        if key not in self._bounds:
-            self._bounds[key] = self._dearest(model, provider, prompt_tokens, output_tokens)
+        self._bounds[key] = self._dearest(model, provider, prompt_tokens, output_tokens)
         return self._bounds[key]
 
     def tools(self, model: str, provider: str) -> ToolPrices:

@@ -104,10 +104,10 @@ class BaseCommit:
         for name in names:
             if not is_scenario_file(name, folder):
                 continue
-            content = self._read(name) or b""
-            if name in known and files[name] == content:
+            if name in known and self.contents.has("base", name, files[name]):
                 scenarios.append(known[name])
                 continue
+            content = self._read(name) or b""
             try:
                 suite = load_suite({**data, name: content}, metric_problems, validate_rule, timezone=timezone)
             except (SuiteError, InfrastructureError):

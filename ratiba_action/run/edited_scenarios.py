@@ -41,7 +41,7 @@ def run_alike(suite: Suite, base: Suite, digests: ContentDigests) -> frozenset[s
         scenario.id
         for scenario in suite.scenarios
         if (before := theirs.get(scenario.id)) is not None
-        and (digests.of(before) == digests.of(scenario) or _as_run(before) == _as_run(scenario))
+        and (before is scenario or digests.of(before) == digests.of(scenario) or _as_run(before) == _as_run(scenario))
     )
 
 

@@ -240,10 +240,10 @@ def _calls_of_test(judge: JudgeBlock, recorded: Sequence[JudgeRecording], prices
 
 def _missing_votes(judge: JudgeBlock, assertion: Assertion, recorded: Sequence[JudgeRecording]) -> int:
     """Calls of votes about a recorded score that is near its threshold, and whose votes are not recorded."""
+    if judge.samples > 1 or not recorded:
+        return 0
     name = metric_version(assertion.metric, "").partition(":")[0]
     lines = [line for line in recorded if line.metric.partition(":")[0] == name and line.score is not None]
-    if judge.samples > 1:
-        return 0
     rule = VotingRule(votes=judge.votes) if judge.band is None else VotingRule(judge.band, judge.votes)
     near = [
         line
@@ -282,6 +282,8 @@ def _questions(assertion: Assertion, turns: int, recorded: Sequence[JudgeRecordi
 
 def _of_one_transcript(name: str, recorded: Sequence[JudgeRecording]) -> int:
     """The most recorded answers about one conversation: the score, and its votes."""
+    if not recorded:
+        return 0
     counts = Counter(line.transcript for line in recorded if line.metric.partition(":")[0] == name)
     return max(counts.values(), default=0)
 

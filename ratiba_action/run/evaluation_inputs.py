@@ -406,8 +406,11 @@ class _EachOnce:
 
 
 def _with_metrics(configuration: Configuration) -> _EachOnce:
-    metrics = configuration.metrics
-    return _EachOnce(lambda scenario: replace(scenario, assertions=attach_metrics(scenario, metrics)))
+    def measured(scenario: Scenario) -> Scenario:
+        attached = attach_metrics(scenario, configuration.metrics)
+        return scenario if attached is scenario.assertions else replace(scenario, assertions=attached)
+
+    return _EachOnce(measured)
 
 
 def _complete(suite: Suite, configuration: Configuration, measured: _EachOnce | None = None) -> Suite:

@@ -133,6 +133,8 @@ def _rows(blocks: Sequence[RowsBlock], document: YamlDocument, path: Path) -> tu
 
 def _expectation(block: ExpectBlock, captured: str | None, rows: tuple[ExpectedRows, ...]) -> Expectation:
     """What a turn expects; a captured reply is the reference answer if no other is given."""
+    if not block.model_fields_set:
+        return Expectation(answer=captured)
     documents = dict.fromkeys(block.documents, 1.0) if isinstance(block.documents, list) else block.documents
     return Expectation(
         state=block.state,

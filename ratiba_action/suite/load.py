@@ -16,7 +16,7 @@ from ratiba_action.suite.data_file import SUFFIXES
 from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.references import CATALOGUE_SUFFIX, MetricCheck, RuleCheck, TruthReaders, with_catalogues
 from ratiba_action.suite.scenario_schema import ScenarioBlock
-from ratiba_action.util.locked_folder import is_folder, read_plain_file
+from ratiba_action.util.locked_folder import PlainFiles, is_folder
 from ratiba_action.util.strict_yaml import YamlDocument
 from ratiba_action.util.validation import validate
 
@@ -39,11 +39,12 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
         )
     files: dict[str, bytes] = {}
     problems: list[FileProblem] = []
+    plain = PlainFiles(repository)
     for name in sorted(_names_below(repository, folder, problems)):
         if not is_scenario_file(name, folder) and not is_data_file(name, folder):
             continue
         try:
-            files[name] = read_plain_file(repository, name)
+            files[name] = plain.read(name)
         except OSError as error:
             problems.append(FileProblem(name, 0, f"cannot be read: {error.strerror}"))
     if problems:
@@ -88,10 +89,12 @@ def is_data_file(name: str, folder: str) -> bool:
 
 
 def _is_suite_file(name: str, folder: str, suffixes: Sequence[str]) -> bool:
-    path = PurePosixPath(name)
-    if path.suffix not in suffixes or not path.is_relative_to(folder):
+    if not name.endswith(tuple(suffixes)):
         return False
-    return path.relative_to(folder).parts[0] not in NOT_SCENARIOS
+    path, top = PurePosixPath(name), PurePosixPath(folder).parts
+    below = path.parts[len(top) :]
+    inside = path.suffix in suffixes and path.parts[: len(top)] == top
+    return inside and bool(below) and below[0] not in NOT_SCENARIOS
 
 
 def load_suite(
@@ -139,7 +142,7 @@ def load_suite(
 def _load_file(name: str, files: Mapping[str, bytes], checks: Checks) -> Loaded:
     document, problems = read_current(name, files[name])
     loaded = Loaded() if document is None else _load_document(document, files, checks)
-    return replace(loaded, problems=(*problems, *loaded.problems))
+    return replace(loaded, problems=(*problems, *loaded.problems)) if problems else loaded
 
 
 def _load_document(document: YamlDocument, files: Mapping[str, bytes], checks: Checks) -> Loaded:

@@ -265,7 +265,11 @@ def ratchet_suite(head: Suite, base: Suite) -> tuple[Suite, tuple[str, ...]]:
     all_notes: list[tuple[Scenario, str]] = []
     for scenario in head.scenarios:
         before = earlier.pop(scenario.id, None) or floors.get(scenario.data_set)
-        stricter, notes = (scenario, ()) if before is None else _ratchet_scenario(scenario, before)
+        # What the change left as it was is one object for both sides.
+        if before is None or before is scenario:
+            stricter, notes = scenario, tuple[str, ...]()
+        else:
+            stricter, notes = _ratchet_scenario(scenario, before)
         quarantine, refused = ratchet_quarantine(scenario, before)
         stricter, notes = _with(stricter, {"quarantine": quarantine}), (*notes, *refused)
         ratcheted.append(stricter)

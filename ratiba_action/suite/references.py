@@ -36,7 +36,7 @@ def with_catalogues(
     """
     data = document.data
     entries = data.get("assertions") if isinstance(data, dict) else None
-    if not isinstance(entries, list):
+    if not isinstance(entries, list) or all(_named(entry) is None for entry in entries):
         return document, (), ()
     filled, read, problems = list[Any](), list[str](), list[FileProblem]()
     for index, entry in enumerate(entries):
@@ -157,6 +157,8 @@ def history_problems(document: YamlDocument, added: Mapping[str, Sequence[str]] 
     data = document.data if isinstance(document.data, dict) else {}
     strategy = data.get("strategy")
     named = strategy.get("metrics") if isinstance(strategy, dict) else None
+    if not isinstance(named, list):
+        return
     known: dict[str, bool] = {}
     of_type = (added or {}).get(str(data.get("system_type", SystemType.CHATBOT)), ())
     for name in filter(None, (*of_type, _language_metric(data))):
@@ -166,7 +168,7 @@ def history_problems(document: YamlDocument, added: Mapping[str, Sequence[str]] 
         if isinstance(metric, str):
             label = assertion_label(metric, own if isinstance(own, str) else "")
             known[label] = _is_judged(metric, given if isinstance(given, dict) else {})
-    for index, name in enumerate(named if isinstance(named, list) else ()):
+    for index, name in enumerate(named):
         if isinstance(name, str) and not known.get(name, added is None):
             why = "is deterministic, so its threshold decides" if name in known else "is no metric of this scenario"
             judged = ", ".join(sorted(label for label in known if known[label])) or "none"

@@ -92,12 +92,15 @@ def time_problems(document: YamlDocument, timezone: str | None) -> Iterator[File
         timezone: as of ``read_now``.
     """
     data = document.data if isinstance(document.data, dict) else {}
+    expected = list(_expected(data))
+    if not expected:
+        return
     try:
         clock = read_now(data["now"], timezone) if "now" in data else default_now(timezone)
     except ValueError:
         return
     if clock.timezone:
-        for path, value in _expected(data):
+        for path, value in expected:
             for wall in local_times(value):
                 if problem := clock.describe(wall):
                     yield FileProblem(document.name, document.line(path), problem)

@@ -1,5 +1,6 @@
 """The schema of one turn of a scenario file, as strict models. ``docs/expectations.md`` explains each field."""
 
+from functools import cache
 from importlib.util import find_spec
 from typing import Annotated, Any, Self
 
@@ -200,7 +201,7 @@ class TurnBlock(StrictModel):
 
     user: Text | None = None
     event: dict[str, Any] | None = Field(default=None, description="a mapping with a type, delivered to the system")
-    expect: ExpectBlock = Field(default_factory=ExpectBlock)
+    expect: ExpectBlock = Field(default_factory=cache(ExpectBlock))
     reply: Text | None = Field(default=None, description="layer replay: the captured reply of the system")
 
     @model_validator(mode="after")

@@ -6,6 +6,7 @@ every call names it. Only commands that neither read nor write the content of th
 file system monitor, external diff or pager has a part in them (``docs/decisions/0027-one-way-to-git.md``).
 """
 
+import hashlib
 import os
 import re
 import subprocess
@@ -20,6 +21,7 @@ LINK, EXECUTABLE, PLAIN, SUBMODULE = "120000", "100755", "100644", "160000"
 """Modes of a tree's entries."""
 _BRANCH = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/-]{0,99}", re.ASCII)
 _SECONDS = 60
+_SHA256_DIGITS = 64
 _GROUP = 500
 """Ids that fit into a pipe together, so that neither side waits for the other."""
 _PIECE = 1 << 20
@@ -507,6 +509,22 @@ def _path_outside(root: Path, path: str) -> str:
     return os.pathsep.join(
         str(folder) for folder in folders if folder.is_absolute() and not folder.resolve().is_relative_to(root)
     )
+
+
+def blob_id(content: bytes, like: str) -> str:
+    """Id that git gives a file with this content.
+
+    Args:
+        like: another id of the repository, whose length says by which hash it names.
+    """
+    digest = hash_of_ids(like)
+    digest.update(b"blob %d\0%b" % (len(content), content))
+    return digest.hexdigest()
+
+
+def hash_of_ids(like: str) -> "hashlib._Hash":
+    """The hash by which a repository names its objects; see ``blob_id``."""
+    return (hashlib.sha256 if len(like) == _SHA256_DIGITS else hashlib.sha1)(usedforsecurity=False)
 
 
 def is_branch_name(name: str) -> bool:

@@ -100,18 +100,43 @@ def read_plain_file(root: Path, name: str, maximum: int = MAX_BYTES) -> bytes:
     Raises:
         OSError: it is missing, unreadable, no regular file, too large, or behind a symbolic link.
     """
-    # Path.resolve raises RuntimeError where links lead in a circle.
-    path = Path(os.path.realpath(root), name)
-    if os.path.realpath(path) != str(path):
-        raise OSError(errno.ELOOP, "it is, or lies behind, a symbolic link", name)
-    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
-            raise OSError(errno.EINVAL, "it is not a regular file", name)
-        if found.st_size > maximum:
-            raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes; at most {maximum:,} are read", name)
-        return file.read(maximum + 1)
+    return PlainFiles(root).read(name, maximum)
+
+
+class PlainFiles:
+    """Reads regular files below a folder; see ``read_plain_file``. Where a folder leads is looked at once."""
+
+    def __init__(self, root: Path) -> None:
+        # Path.resolve raises RuntimeError where links lead in a circle.
+        self._root = os.path.realpath(root)
+        self._folders: set[str] = set()
+
+    def read(self, name: str, maximum: int = MAX_BYTES) -> bytes:
+        """The bytes of a file; arguments and errors are those of ``read_plain_file``."""
+        path = str(Path(self._root, name))
+        folder = os.path.dirname(path)  # noqa: PTH120 - a Path for each of thousands of files takes long
+        if folder not in self._folders and os.path.realpath(folder) != folder:
+            raise _behind_a_link(name)
+        self._folders.add(folder)
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno == errno.ELOOP:
+                raise _behind_a_link(name) from None
+            raise
+        with os.fdopen(descriptor, "rb") as file:
+            found = os.fstat(descriptor)
+            if not stat.S_ISREG(found.st_mode):
+                raise OSError(errno.EINVAL, "it is not a regular file", name)
+            if found.st_size > maximum:
+                raise OSError(errno.EFBIG, f"it has {found.st_size:,} bytes; at most {maximum:,} are read", name)
+            content = file.read(found.st_size + 1)  # Python sets memory aside for all that is asked for
+            grew = len(content) > found.st_size
+            return content + file.read(maximum - found.st_size) if grew else content
+
+
+def _behind_a_link(name: str) -> OSError:
+    return OSError(errno.ELOOP, "it is, or lies behind, a symbolic link", name)
 
 
 def is_file(path: Path) -> bool:

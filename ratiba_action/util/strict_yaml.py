@@ -25,7 +25,9 @@ Path = tuple[str | int, ...]
 _SECOND_DOCUMENT = "but found another document"
 """What the parser says of it."""
 _STANDARD = "tag:yaml.org,2002:"
+_TEXT = f"{_STANDARD}str"
 _SCALARS = frozenset({"str", "timestamp", "int", "float", "bool"})
+_COLLECTIONS = frozenset({f"{_STANDARD}map", f"{_STANDARD}seq", "map", "seq"})
 _PLAIN_WORDS = (
     (
         "mapping values are not allowed",
@@ -124,7 +126,7 @@ def _decode(content: bytes) -> str:
 
 def _refuse_directives(text: str) -> None:
     """Tags are refused anyway, and the parser's time grows with the square of the number of their directives."""
-    found = _TAG_DIRECTIVE.search(text)
+    found = _TAG_DIRECTIVE.search(text) if "%TAG" in text else None
     if found is not None:
         line = text.count("\n", 0, found.end()) + 1
         raise LineError(line, "the directive %TAG is not allowed; write plain text, numbers, lists and mappings")
@@ -164,6 +166,13 @@ class _ShallowLoader(yaml.CSafeLoader):
         """A node ends."""
         self._depth -= 1
 
+    def resolve(self, kind: type[yaml.Node], value: str | None, implicit: Any) -> str:
+        """PyYAML's own answer, which most texts have by their first character: no other type begins with it."""
+        if kind is yaml.ScalarNode and (not implicit[0] or (value or "")[:1] not in self.yaml_implicit_resolvers):
+            return _TEXT
+        tag: str = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call] # PyYAML's stubs lack it
+        return tag
+
 
 @dataclass(slots=True)
 class _Builder:
@@ -180,17 +189,17 @@ class _Builder:
             line = node.start_mark.line + 1
             raise LineError(line, f"its aliases, written out, are more than {MAX_VALUES:,} values")
         self.lines[path] = node.start_mark.line + 1
-        if isinstance(node, yaml.CollectionNode) and node.tag.removeprefix(_STANDARD) not in {"map", "seq"}:
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node)
+        if node.tag not in _COLLECTIONS:
             self._refuse_tag(node)
             return None
-        if isinstance(node, yaml.CollectionNode) and len(path) >= MAX_DEPTH:
+        if len(path) >= MAX_DEPTH:
             self._problem(node, _TOO_DEEP)
             return None
         if isinstance(node, yaml.MappingNode):
             return {key: self.build(value, (*path, key)) for key, value in self._entries(node, path)}
-        if isinstance(node, yaml.SequenceNode):
-            return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
-        return self._scalar(node)
+        return [self.build(item, (*path, index)) for index, item in enumerate(node.value)]
 
     def _entries(self, node: yaml.MappingNode, path: Path) -> Iterator[tuple[str, yaml.Node]]:
         seen: set[str] = set()
@@ -227,8 +236,8 @@ class _Builder:
     def _scalar(self, node: yaml.Node) -> Any:
         """YAML 1.2's core schema: ``no``, ``14:00`` and ``0712`` are text, as whoever wrote them meant."""
         text: str = node.value
-        if node.tag == f"{_STANDARD}null":
-            return None
+        if node.tag in (_TEXT, f"{_STANDARD}null"):
+            return text if node.tag == _TEXT else None
         if node.tag == f"{_STANDARD}bool" and text.lower() in {"true", "false"}:
             return text.lower() == "true"
         if node.tag == f"{_STANDARD}int" and _INTEGER.fullmatch(text):

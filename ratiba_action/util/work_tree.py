@@ -12,14 +12,13 @@ import stat
 from collections.abc import Iterator, Mapping, Sequence
 
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.util.git import EXECUTABLE, LINK, PLAIN, SUBMODULE, Blobs, Git, TreeEntry
+from ratiba_action.util.git import EXECUTABLE, LINK, PLAIN, SUBMODULE, Blobs, Git, TreeEntry, blob_id, hash_of_ids
 from ratiba_action.util.large_files import POINTER
 
 _CHUNK = 1 << 20  # bytes
 _LARGEST_CONVERTED = 50_000_000  # bytes; what is larger is equal only as it is, or as a file of Git LFS
 _LARGEST_POINTER = 1024  # bytes, by the specification of Git LFS
 _ATTRIBUTES = ("filter", "text", "eol", "ident", "working-tree-encoding")
-_SHA256_DIGITS = 64
 
 
 def changed_since(git: Git, commit: str) -> tuple[str, ...]:
@@ -149,7 +148,7 @@ class _WorkTree:
 
     def _hashed(self, path: str, status: os.stat_result, identifier: str) -> str:
         """Id that git would give a file or a link as it is; empty where it changes meanwhile."""
-        digest = _digest(identifier)
+        digest = hash_of_ids(identifier)
         digest.update(b"blob %d\0" % status.st_size)
         return digest.hexdigest() if self._feed(path, status, digest) else ""
 
@@ -169,7 +168,8 @@ class _WorkTree:
             return
         descriptor = os.open(self._full(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
         with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123 - what is open already
-            while chunk := file.read(_CHUNK):
+            # Python sets memory aside for all that is asked for.
+            while chunk := file.read(min(_CHUNK, status.st_size + 1)):
                 yield chunk
 
     def _still_unlike(self, paths: Sequence[str], tree: Mapping[str, TreeEntry]) -> Iterator[str]:
@@ -205,14 +205,7 @@ class _WorkTree:
         if entry.mode == LINK or status is None or status.st_size > _LARGEST_CONVERTED:
             return False
         content = _as_committed(b"".join(self._chunks(path, status)), values, automatic=automatic)
-        digest = _digest(entry.id)
-        digest.update(b"blob %d\0" % len(content) + content)
-        return digest.hexdigest() == entry.id
-
-
-def _digest(identifier: str) -> "hashlib._Hash":
-    """Of the repository that has such ids."""
-    return hashlib.new("sha256" if len(identifier) == _SHA256_DIGITS else "sha1", usedforsecurity=False)
+        return blob_id(content, entry.id) == entry.id
 
 
 def _as_committed(content: bytes, values: Mapping[str, str], *, automatic: bool) -> bytes:

@@ -18,6 +18,9 @@ from ratiba_action.model.values import mean
 _WITHOUT_MEANING = frozenset({"line", "path", "tags", "touches", "quarantine", "fluency", "of_rule", "title", "family"})
 """Where it stands, when it runs, whether it decides, what adds or wrote metrics: a score means the same for all."""
 
+_AS_THEY_ARE = frozenset({str, int, float, bool, type(None)})
+"""Types whose values JSON has as they are."""
+
 
 def content_digest(scenario: Scenario) -> str:
     """SHA-256 of everything in a scenario that a score depends on.
@@ -46,21 +49,21 @@ class ContentDigests:
 
 
 def _plain(value: Any) -> Any:
+    kind: Any = type(value)
+    if kind in _AS_THEY_ARE or isinstance(value, str | int | float):
+        return value
     if isinstance(value, Assertion) and value.metric == "EnglishFluencyMetric":
         # The house style is a part of the metric's version, which is compared for itself.
         value = replace(value, parameters={key: item for key, item in value.parameters.items() if key != "audience"})
     if isinstance(value, Assertion) and value.metric == "ReplyLanguageMetric":
         value = replace(value, parameters={FORMER.get(key, key): item for key, item in value.parameters.items()})
-    if isinstance(value, str | int | float | bool | type(None)):
-        return value
-    kind: Any = type(value)
     defaults = _defaults(kind)
     if defaults is not None:
-        found = ((name, getattr(value, name), default) for name, default in defaults)
+        found = [(name, getattr(value, name), default) for name, default in defaults]
         return {
             FORMER.get(name, name): _plain(item)
             for name, item, default in found
-            if default is MISSING or item != default
+            if item is not default and (default is MISSING or item != default)
         }
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}

@@ -32,6 +32,17 @@ def test_contents_of_a_commit_and_of_the_work_tree_are_read(repository: GitRepos
         assert contents.read("head", "uv.lock/below") is None
 
 
+def test_a_content_that_was_listed_is_known_by_its_id(git: Git, base: str) -> None:
+    with Contents(git, base, None) as contents:
+        assert not contents.has("base", "empty", b"")  # not listed yet: nothing is known
+        assert "empty" in contents.names("base")
+        assert contents.has("base", "empty", b"")
+        assert contents.has("base", "folder/a b.txt", b"\x00\xff\n")
+        assert not contents.has("base", "uv.lock", b"new")
+        assert not contents.has("base", "absent", b"")
+        assert not contents.has("base", "folder", b"")
+
+
 def test_a_folder_is_not_a_file(git: Git, base: str) -> None:
     with Contents(git, base, None) as contents:
         for side in ("base", "head"):

@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from ratiba_action.config import renamed_keys
 from ratiba_action.decide.deciding import Decided
 from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.decide.read import Change, read_change
-from ratiba_action.errors import ConfigurationError, InfrastructureError, SuiteError, UsageError
+from ratiba_action.errors import ConfigurationError, FileProblem, InfrastructureError, SuiteError, UsageError
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Subject
 from ratiba_action.model.reads import Reads
@@ -19,6 +20,8 @@ from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.inputs import Choice, RunInputs, RunRequest
 from ratiba_action.run.notes import how_to_confirm, notes_of_edited_scenarios, unconfirmed
 from ratiba_action.settings.settings import read_settings
+from ratiba_action.util.git import Blobs, blob_id
+from ratiba_action.util.strict_yaml import YamlDocument, read_yaml
 from tests.support.git_repository import GitRepository
 
 CONFIGURATION = "system: {adapter: 'shop.adapter:Adapter'}\npass_rate: 0.9\n"
@@ -53,6 +56,34 @@ def changed(folder: Path, environment: Mapping[str, str] | None = None) -> Chang
 def test_the_language_brings_its_metric(tmp_path: Path) -> None:
     (scenario,) = inputs(tmp_path, BASE, {}).suite.scenarios
     assert {entry.metric for entry in scenario.assertions} == {"BookingSlotConsistencyMetric", "SwahiliFluencyMetric"}
+
+
+def test_a_file_that_the_change_left_as_it_was_is_read_once_for_both_sides(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed, of_git = list[str](), list[str]()
+    read_blob = Blobs.read
+
+    def read_and_count(name: str, content: bytes) -> tuple[YamlDocument | None, tuple[FileProblem, ...]]:
+        parsed.append(name)
+        return read_yaml(name, content)
+
+    def read_blob_and_count(blobs: Blobs, name: str, maximum: int) -> bytes | None:
+        of_git.append(name)
+        return read_blob(blobs, name, maximum)
+
+    monkeypatch.setattr(renamed_keys, "read_yaml", read_and_count)
+    monkeypatch.setattr(Blobs, "read", read_blob_and_count)
+    edited = SCENARIO.replace("talks", "edited")
+    inputs(tmp_path, {**BASE, "scenarios/edited.yaml": edited}, {"scenarios/edited.yaml": f"{edited}tags: [smoke]\n"})
+
+    assert sorted(name for name in parsed if name.startswith("scenarios/")) == [
+        "scenarios/edited.yaml",
+        "scenarios/edited.yaml",
+        "scenarios/talks.yaml",
+    ]
+    assert blob_id(edited.encode(), "0" * 40) in of_git
+    assert blob_id(SCENARIO.encode(), "0" * 40) not in of_git
 
 
 def test_a_change_that_relaxes_nothing_has_no_note(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.suite.load import load_suite
+from ratiba_action.suite.ratchet import ratchet_suite
 from tests.support.spoilt_documents import leaves, line_of, mappings, places, spoilt, value_at, written
 
 WHOLE: dict[str, dict[str, Any]] = {
@@ -101,6 +102,14 @@ def problems_of(scenario: Any, rows: bytes = ROWS) -> tuple[FileProblem, ...]:
 @pytest.mark.parametrize("name", sorted(WHOLE))
 def test_the_scenarios_that_are_spoilt_are_right(name: str) -> None:
     assert problems_of(WHOLE[name]) == ()
+
+
+@pytest.mark.parametrize("name", sorted(WHOLE))
+def test_a_scenario_is_as_strict_as_itself_whether_one_object_or_two(name: str) -> None:
+    files = {"scenarios/a.yaml": written(WHOLE[name])}
+    files |= {"scenarios/intents.jsonl": ROWS} if "cases" in WHOLE[name] else {}
+    one, another = (load_suite(files, metric_problems, validate_rule) for _ in range(2))
+    assert ratchet_suite(one, one) == ratchet_suite(one, another)
 
 
 @given(wholes, st.data(), anything)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.util.locked_folder import make_locked_folder, sweep_folders
+from ratiba_action.util.locked_folder import PlainFiles, make_locked_folder, sweep_folders
 
 HOLDER = """
 import sys
@@ -40,6 +40,29 @@ def test_a_folder_of_a_killed_process_is_swept_and_one_of_a_live_process_stays(t
         assert live.exists()
     finally:
         living.communicate("")
+
+
+def test_after_a_plain_file_of_a_folder_no_link_in_it_is_followed_either(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    (root / "below").mkdir(parents=True)
+    (tmp_path / "secret").write_text("secret")
+    (root / "below" / "plain").write_bytes(b"a" * 100_000)
+    (root / "below" / "link").symlink_to(tmp_path / "secret")
+    (root / "below" / "inside").symlink_to("plain")
+    (root / "linked").symlink_to("below")
+    files = PlainFiles(root)
+
+    assert files.read("below/plain") == b"a" * 100_000
+    for name in ("below/link", "below/inside", "linked/plain", "../secret", "below/../below/plain"):
+        for _ in range(2):
+            with pytest.raises(OSError, match="symbolic link"):
+                files.read(name)
+    with pytest.raises(OSError, match="at most 99,999 are read"):
+        files.read("below/plain", 99_999)
+    with pytest.raises(IsADirectoryError):
+        files.read("below")
+    with pytest.raises(FileNotFoundError):
+        files.read("below/absent")
 
 
 def test_a_folder_that_is_removed_is_gone_with_its_lock(tmp_path: Path) -> None:

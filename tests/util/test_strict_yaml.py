@@ -1,4 +1,5 @@
 import pytest
+import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -73,6 +74,25 @@ def test_an_alias_bomb_is_refused_before_it_expands() -> None:
     document, problems = read_yaml("bomb.yaml", bomb)
     assert document is None
     assert "alias" in problems[0].message
+
+
+@given(st.text("~=<!.+-_0179aeEfFlLnNoOrRsStTuUxyY: '\"", max_size=8))
+def test_what_pyyaml_takes_for_a_text_is_that_text(text: str) -> None:
+    content = f"[{text}]"
+    try:
+        listed = yaml.compose(content, Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        return
+    if listed is None or len(listed.value) != 1:
+        return
+    (node,) = listed.value
+    document, _ = read_yaml("a.yaml", content.encode())
+    if node.tag == "tag:yaml.org,2002:str":
+        assert document is not None
+        assert document.data == [node.value]
+    elif node.tag == "tag:yaml.org,2002:null":
+        assert document is not None
+        assert document.data == [None]
 
 
 @given(st.binary(max_size=400))
