@@ -31,6 +31,7 @@ from ratiba_action.systems.workplace import (
 from ratiba_action.util.folder_tree import paths_below, remove_tree
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import printable_lines
+from ratiba_action.worker.program_output import error_first
 
 State = Mapping[str, tuple[int, int]]
 """Inode and time of the last change of each path; no user can set the latter."""
@@ -82,7 +83,7 @@ class Setup:
             await command.end()
         if code != 0:
             message = f"the set-up command {list(self.argv)!r} {describe_end(code)}."
-            raise WorkerError(f"{message} It printed: {printable_lines(output)}", self._remedy())
+            raise WorkerError(f"{message} It printed: {error_first(printable_lines(output))}", self._remedy())
 
     def _remedy(self) -> str:
         names = ", ".join(withheld(self.around.inherited))
