@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import listeners
 from .http_call import AnswerError, call
-from .program_output import error_first, shortened
+from .program_output import error_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -156,7 +156,7 @@ class Server:
         if len(self._kept) == _KEPT_BYTES:  # half a word may be half a key
             text = " ".join(text.split(" ")[1:])
         here = os.getcwd()  # noqa: PTH109 - pathlib costs start-up time
-        text = shortened(error_first(text.replace(f"file://{here}/", "").replace(f"{here}/", "")), _SHOWN)
+        text = error_first(text.replace(f"file://{here}/", "").replace(f"{here}/", ""), _SHOWN)
         return f". It printed last: {text}" if text else ". It printed nothing"
 
     def end(self) -> None:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from ratiba_action.worker.program_output import error_first, shortened
+from ratiba_action.worker.program_output import error_first
 
 NODE = """
 > bot@1.0.0 start
@@ -47,7 +47,7 @@ def test_the_line_that_names_the_error_comes_first(printed: str, first: str) -> 
     assert "npm notice" not in error_first(printed)
 
 
-def test_every_other_line_stays_and_a_cut_is_between_words() -> None:
+def test_every_other_line_stays_and_of_a_long_text_the_end() -> None:
     assert "app..listen(3000);" in error_first(NODE)
-    assert shortened("one two three", 9) == "one two …"
-    assert shortened("one two", 9) == "one two"
+    assert error_first("one two three", 9) == "two three"
+    assert error_first("one\nKeyError: 3\ntwo three four", 10) == "KeyError: 3 …\nthree four"
