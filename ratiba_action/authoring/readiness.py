@@ -10,6 +10,7 @@ from enum import StrEnum
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from ratiba_action.authoring.project_files import foreign_program
 from ratiba_action.authoring.starter_files import CONFIGURATION
 from ratiba_action.authoring.workflow_review import GateUse, calls_gate, gate_uses, review_workflow
 from ratiba_action.config.configuration import Configuration
@@ -21,13 +22,6 @@ PYTHON = (3, 11)
 GIT = (2, 30)
 """How an extra is installed until there is a release."""
 
-_FOREIGN = frozenset(
-    {
-        *("bun", "bundle", "cargo", "deno", "dotnet", "go", "java", "mvn", "node", "npm", "npx", "php", "pnpm"),
-        *("ruby", "yarn"),
-    }
-)
-"""Programs of other languages, which the gate's image does not have."""
 _LISTS_OF_PACKAGES = (
     *("poetry.lock", "uv.lock", "requirements.txt", "package-lock.json", "yarn.lock", "pnpm-lock.yaml"),
     "Gemfile.lock",
@@ -363,4 +357,4 @@ def _foreign_program(configuration: Configuration | None) -> str:
         return ""
     system = configuration.system
     words = system.serve.command if system.serve is not None else (system.command or ())
-    return next((name for word in words[:1] if (name := word.rpartition("/")[2]) in _FOREIGN), "")
+    return foreign_program(words)

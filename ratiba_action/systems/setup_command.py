@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -191,8 +192,9 @@ class SharedSetup:
             if os.path.lexists(copy / path):
                 raise WorkerError(
                     f"the set-up command made {str(path)!r}, and the system's files contain that name too.",
-                    "Rename one of them, let git ignore it where only your working tree has it, or remove "
-                    "`system.setup_reads`, so that set-up runs in a copy of all files.",
+                    f"If it is no part of the repository, run: echo {shlex.quote(str(path))} >> .gitignore. "
+                    "If it is, rename one of them, or remove `system.setup_reads`, so that set-up runs in a copy of "
+                    "all files.",
                 )
             (copy / path).symlink_to(self.workplace.copy / path)
 
