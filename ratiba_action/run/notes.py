@@ -425,7 +425,7 @@ def outdated(inputs: RunInputs, head: ArmInputs, ledger: Ledger) -> tuple[str, .
     names = sorted(live & {name for name, lines in head.recordings.items() if lines})
     if not names:
         return ()
-    by_hand = all(line.source is RecordingSource.AUTHORED for name in names for line in head.recordings[name])
+    by_hand = all(line.source == RecordingSource.AUTHORED for name in names for line in head.recordings[name])
     named = "".join(f" --scenario {name}" for name in names) if len(names) <= _NAMED else ""
     edited = ", ".join(head.edited_prompts[:_NAMED])
     return (

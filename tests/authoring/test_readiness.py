@@ -211,7 +211,7 @@ def test_the_configuration_that_the_workflow_names_is_the_one_that_is_looked_at(
 
 
 @pytest.mark.parametrize(
-    ("given", "calls_models", "said"),
+    ("given", "calls_models", "warned"),
     [
         ("", True, True),
         ("", False, False),
@@ -224,11 +224,11 @@ def test_the_configuration_that_the_workflow_names_is_the_one_that_is_looked_at(
 def test_a_workflow_without_a_key_is_said_to_leave_edited_prompts_incomplete(
     given: str,
     calls_models: bool,  # noqa: FBT001 - a parameter of the test
-    said: bool,  # noqa: FBT001 - the same
+    warned: bool,  # noqa: FBT001 - the same
 ) -> None:
     machine = DescribedMachine(files={".github/workflows/eval.yml": WORKFLOW + given.encode()})
     found = checks(machine, replace(FILES, calls_models=calls_models)).get("keys there")
-    assert (found is not None and found.state is State.OPTIONAL and "secrets.OPENAI_API_KEY" in found.fix) == said
+    assert (found is not None and found.state is State.OPTIONAL and "secrets.OPENAI_API_KEY" in found.fix) == warned
 
 
 @pytest.mark.parametrize(

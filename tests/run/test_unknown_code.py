@@ -20,7 +20,7 @@ class Assistant: ...
 
 
 @pytest.mark.parametrize(
-    ("name", "said"),
+    ("name", "problem"),
     [
         ("answer", ""),
         ("anwser", "assistant.py defines no 'anwser'; did you mean 'answer'?"),
@@ -28,8 +28,8 @@ class Assistant: ...
         ("zebra", "assistant.py defines no 'zebra'; it defines answer, Assistant, app, graph."),
     ],
 )
-def test_the_names_that_an_address_can_mean_are_proposed(tmp_path: Path, name: str, said: str) -> None:
+def test_the_names_that_an_address_can_mean_are_proposed(tmp_path: Path, name: str, problem: str) -> None:
     (tmp_path / "assistant.py").write_text(MODULE)
     configuration = read_configuration("ratiba.yml", f"system: {{adapter: 'assistant:{name}', setup: [x]}}\n".encode())
     found = unknown_code(configuration, (), tmp_path, "ratiba.yml")
-    assert [problem.message for problem in found] == ([f"system.adapter 'assistant:{name}': {said}"] if said else [])
+    assert [each.message for each in found] == ([f"system.adapter 'assistant:{name}': {problem}"] if problem else [])
