@@ -1,4 +1,4 @@
-"""The built documentation, as people look at it: on a phone and a laptop, in both themes. `make docs` installs MkDocs."""
+"""The built documentation on a phone and a laptop, in both themes. `make docs` installs MkDocs."""
 
 import os
 import subprocess

@@ -56,7 +56,7 @@ def test_validate_names_prompts_in_code_and_documents_that_are_sent_or_read(shop
     reaches = "reaches a model in `returns`, turn 1, so a change of it blocks, although other"
     assert list(map(str, found.observed)) == [
         f"agent.py:3: its constant `SYSTEM` {reaches} code is advisory; nothing to do",
-        f"hours.md: is read in `returns`, and by its path it is documentation: no change of it is skipped",
+        "hours.md: is read in `returns`, and by its path it is documentation: no change of it is skipped",
         *(f"knowledge/{name}.md: its text {reaches} documentation is skipped; nothing to do" for name in "ab"),
     ]
 
