@@ -30,7 +30,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not MKDOCS.exists():
         pytest.skip("make docs installs MkDocs")
     folder = tmp_path_factory.mktemp("documentation")
-    command = [MKDOCS, "build", "--quiet", "--site-dir", folder]
+    command = [str(MKDOCS), "build", "--quiet", "--site-dir", str(folder)]
     environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
     built = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
