@@ -332,10 +332,9 @@ async def _furnish(
                 )
             warnings.append(
                 MachineNote(
-                    "The gate runs as root and would give the system a user of its own, who cannot run "
-                    f"{interpreter!r}: the system runs as root too, without capabilities. Files that only root may "
-                    "read are not hidden from it.",
-                    "Run the gate as an ordinary user, or install it where every user may read it.",
+                    "The system runs as the gate's own user, without capabilities, since another user cannot run "
+                    f"{interpreter!r}. Files that only root may read are not hidden from it.",
+                    "Run the gate as an ordinary user.",
                 )
             )
             identity = None
