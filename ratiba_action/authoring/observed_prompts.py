@@ -48,8 +48,8 @@ class ObservedPrompt:
         if not self.sent:
             return f"is read in {self.place}, and by its path it is documentation: no change of it is skipped"
         what = f"its constant `{self.constant}`" if self.constant else "its text"
-        kind = "documentation" if self.mode is Mode.SKIP else "code"
-        return f"{what} reaches a model in {self.place}, and by its path it is {kind}: a change of it is blocking"
+        other = "other documentation is skipped" if self.mode is Mode.SKIP else "other code is advisory"
+        return f"{what} reaches a model in {self.place}, so a change of it blocks, although {other}; nothing to do"
 
 
 def observed_prompts(observed: Mapping[str, Reads], repository: Path, settings: Settings) -> tuple[ObservedPrompt, ...]:

@@ -59,6 +59,36 @@ _RUBY: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 """A file, a gem of the ``Gemfile`` (empty for any) and how Bundler starts the server that has both."""
 
 
+_FOREIGN = frozenset(
+    {
+        *("bun", "bundle", "cargo", "deno", "dotnet", "go", "java", "mvn", "node", "npm", "npx", "php", "pnpm"),
+        *("ruby", "yarn"),
+    }
+)
+"""Programs of other languages, which the gate's image does not have."""
+
+
+def foreign_program(command: Sequence[str]) -> str:
+    """The program that a command starts, if the action's image is known to lack it; else empty."""
+    return next((name for word in command[:1] if (name := word.rpartition("/")[2]) in _FOREIGN), "")
+
+
+_INSTALLED: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        ".venv": (".venv", "uv, sync", "VIRTUALENVS_IN_PROJECT"),
+        "node_modules": ("npm", "yarn"),
+        "vendor/bundle": ("bundle",),
+    }
+)
+"""Folders that an installation makes, by words of the set-up that makes them."""
+
+
+def installed_folder(setup: Sequence[str]) -> str:
+    """The folder that a set-up fills with packages, which is no part of the repository; empty where none is known."""
+    text = " ".join(setup)
+    return next((folder for folder, words in _INSTALLED.items() if any(word in text for word in words)), "")
+
+
 def read_project(folder: Path) -> Project:
     """What the files of a folder say; the first of Python, Node, Go and Ruby whose files are there.
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError, SourceFolder, slug
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.settings.provider_keys import is_key_name
+from ratiba_action.util.installation import page
 from ratiba_action.util.validation import shorten
 
 _TOKENS = ("max_tokens", "max_completion_tokens", "max_output_tokens", "maxOutputTokens", "maxTokens")
@@ -37,10 +38,6 @@ _LEFT_OUT = frozenset(
 _KEY = re.compile(r"key|token|secret|passw|authorization|cookie", re.IGNORECASE)
 _KEY_OPTION = re.compile(r"-(?:api-?)?(?:key|token|secret|password|passwd)[= ]", re.IGNORECASE)
 """An option of a command that is given a key."""
-_NO_KEYS = (
-    "left out: keys are never written; let a proxy in front of the server add it, or read the variables of "
-    "docs/adapters.md"
-)
 ENVIRONMENT = re.compile(r"\{\{-?\s*env\.(\w+)\s*-?\}\}|\{\{-?\s*env\[['\"](\w+)['\"]\]\s*-?\}\}")
 """A place for a variable of the environment."""
 _SCRIPTS = (".py", ".js", ".cjs", ".mjs", ".ts")
@@ -221,7 +218,7 @@ class ProviderReader:
     def _cleaned(self, place: tuple[str, int], value: Any, outcome: ImportOutcome) -> Any:
         if isinstance(value, Mapping):
             for key in filter(_is_key, value):
-                self.found.note(place, outcome, f"providers: {shorten(key)[1:-1]}", _NO_KEYS)
+                self.found.note(place, outcome, f"providers: {shorten(key)[1:-1]}", _no_keys())
             return {key: self._cleaned(place, item, outcome) for key, item in value.items() if not _is_key(key)}
         return [self._cleaned(place, item, outcome) for item in value] if isinstance(value, list) else value
 
@@ -232,7 +229,12 @@ class ProviderReader:
         for part in query.split("&") if mark else ():
             name = part.partition("=")[0]
             if _is_key(name):
-                self.found.note(place, ImportOutcome.MANUAL, f"providers: {shorten(name)[1:-1]}", _NO_KEYS)
+                self.found.note(
+                    place,
+                    ImportOutcome.MANUAL,
+                    f"providers: {shorten(name)[1:-1]}",
+                    _no_keys(),
+                )
             else:
                 kept.append(part)
         return f"{base}?{'&'.join(kept)}" if kept else base
@@ -368,6 +370,11 @@ def _usual_temperature(kind: str, model: str) -> float | None:
     if kind == "gemini" or (kind in {"openai", "azure"} and _REASONS.match(model)):
         return None
     return _HOSTS[kind].temperature if kind in _HOSTS else 0
+
+
+def _no_keys() -> str:
+    """Why a key is left out, and what to do instead."""
+    return f"left out: keys are never written; let a proxy in front of the server add it, or see {page('adapters')}"
 
 
 def _is_key(name: object) -> bool:

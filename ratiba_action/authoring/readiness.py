@@ -10,24 +10,18 @@ from enum import StrEnum
 from typing import Protocol
 from urllib.parse import urlsplit
 
+from ratiba_action.authoring.project_files import foreign_program
 from ratiba_action.authoring.starter_files import CONFIGURATION
-from ratiba_action.authoring.workflow_review import calls_gate, names_image, review_workflow
+from ratiba_action.authoring.workflow_review import GateUse, calls_gate, gate_uses, review_workflow
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.settings.provider_keys import BUILT_IN, SHELL_KEYS
-from ratiba_action.util.installation import install_command
+from ratiba_action.util.installation import install_command, page
 
 GITLAB = ".gitlab-ci.yml"
 PYTHON = (3, 11)
 GIT = (2, 30)
 """How an extra is installed until there is a release."""
 
-_FOREIGN = frozenset(
-    {
-        *("bun", "bundle", "cargo", "deno", "dotnet", "go", "java", "mvn", "node", "npm", "npx", "php", "pnpm"),
-        *("ruby", "yarn"),
-    }
-)
-"""Programs of other languages, which the gate's image does not have."""
 _LISTS_OF_PACKAGES = (
     *("poetry.lock", "uv.lock", "requirements.txt", "package-lock.json", "yarn.lock", "pnpm-lock.yaml"),
     "Gemfile.lock",
@@ -91,6 +85,10 @@ class Machine(Protocol):
         """Whether there is a file of this path in the repository."""
         ...
 
+    def configuration(self, name: str) -> Configuration | None:
+        """The configuration of this path; None where there is none, or it has mistakes."""
+        ...
+
     def docker_runs(self) -> bool:
         """Whether Docker's daemon accepts connections."""
         ...
@@ -107,6 +105,7 @@ class Files:
         unrecorded: ids of scenarios without a recording whose model is not mocked.
         mistakes: how many ``ratiba validate`` reports.
         judged: whether a judged metric is attached to a scenario.
+        calls_models: whether a scenario's model is not mocked, or a judged metric is attached.
         exists: whether there is a configuration file.
     """
 
@@ -116,6 +115,7 @@ class Files:
     unrecorded: Sequence[str] = ()
     mistakes: int = 0
     judged: bool = False
+    calls_models: bool = False
     exists: bool = True
 
 
@@ -202,20 +202,37 @@ def _check_files(files: Files) -> Iterator[ReadinessCheck]:
 
 def _check_packages(machine: Machine, files: Files) -> Iterator[ReadinessCheck]:
     """What the system imports is not in the gate's image: where a file lists it, something has to install it."""
-    if files.configuration is None or files.configuration.system.setup is not None:
-        return
-    system = files.configuration.system
-    root = "" if system.root == "." else f"{system.root}/"
-    listed = next((f"{root}{name}" for name in _LISTS_OF_PACKAGES if machine.has_file(f"{root}{name}")), None)
+    for path, configuration in _without_image(machine, files).items():
+        system = configuration.system
+        root = "" if system.root == "." else f"{system.root}/"
+        listed = next((f"{root}{name}" for name in _LISTS_OF_PACKAGES if machine.has_file(f"{root}{name}")), None)
+        runs_here = system.serve is not None or system.kind not in {"url", "http", "prompt", "replay"}
+        if listed is not None and runs_here and system.setup is None:
+            yield ReadinessCheck(
+                "packages",
+                State.OPTIONAL,
+                f"{listed} lists packages, and no `system.setup` installs them: the action's image may lack them",
+                f"set `system.setup` in {path}: {page('adapters', 'dependencies')}",
+            )
+
+
+def _without_image(machine: Machine, files: Files) -> dict[str, Configuration]:
+    """By its path, each configuration that a workflow runs in the action's own image."""
     calling = [content for _, content in machine.workflows() if calls_gate(content)]
-    runs_here = system.serve is not None or system.kind not in {"url", "http", "prompt", "replay"}
-    if listed is not None and runs_here and any(not names_image(content) for content in calling):
-        yield ReadinessCheck(
-            "packages",
-            State.OPTIONAL,
-            f"{listed} lists packages, and no `system.setup` installs them: the action's image may lack them",
-            f"set `system.setup` in {files.config}: docs/adapters.md shows it",
-        )
+    uses = [use for content in calling for use in gate_uses(content) if not use.names_image]
+    found = {path: _configuration_of(use, machine, files) for use in uses if (path := _path_of(use, files)) is not None}
+    return {path: configuration for path, configuration in found.items() if configuration is not None}
+
+
+def _path_of(use: GateUse, files: Files) -> str | None:
+    return None if use.config is None else use.config or files.config
+
+
+def _configuration_of(use: GateUse, machine: Machine, files: Files) -> Configuration | None:
+    path = _path_of(use, files)
+    if path is None:
+        return None
+    return files.configuration if path == files.config else machine.configuration(path)
 
 
 def _check_judges(machine: Machine, files: Files) -> Iterator[ReadinessCheck]:
@@ -308,14 +325,30 @@ def _check_workflows(machine: Machine, files: Files) -> Iterator[ReadinessCheck]
             yield ReadinessCheck("workflow", State.MISSING, f"{name}:{gap.line}: {gap.found}", gap.fix)
         if not gaps:
             yield ReadinessCheck("workflow", State.OK, f"{name}: pinned, with the permissions it needs")
-        program = _foreign_program(files.configuration)
-        if program and not names_image(content):
+        yield from _check_uses(name, gate_uses(content), machine, files)
+
+
+def _check_uses(name: str, uses: Sequence[GateUse], machine: Machine, files: Files) -> Iterator[ReadinessCheck]:
+    """Whether the image, the configuration and the keys that a workflow names are enough."""
+    for use in dict.fromkeys(uses):
+        if use.config and not machine.has_file(use.config):
+            found = f"{name}: there is no {use.config}, which its input `config` names"
+            yield ReadinessCheck("workflow", State.MISSING, found, f"write {use.config}, or correct the input")
+        program = "" if use.names_image else _foreign_program(_configuration_of(use, machine, files))
+        if program:
             yield ReadinessCheck(
                 "image",
                 State.MISSING,
                 f"{name}: the action's image has no {program}, which starts the system",
-                "give the input `image` one that has it (docs/node.md), or use `system.container` with a Dockerfile",
+                f"use `system.container` with a Dockerfile, or an image that has it: {page('node', 'in-the-action')}",
             )
+    if files.calls_models and not any(use.passes_key for use in uses):
+        yield ReadinessCheck(
+            "keys there",
+            State.OPTIONAL,
+            f"{name} passes no key of a model: there an edited prompt is incomplete until its answers are recorded",
+            "add the key to its job: secrets: {openai-api-key: ${{ secrets.OPENAI_API_KEY }}}",
+        )
 
 
 def _foreign_program(configuration: Configuration | None) -> str:
@@ -324,4 +357,4 @@ def _foreign_program(configuration: Configuration | None) -> str:
         return ""
     system = configuration.system
     words = system.serve.command if system.serve is not None else (system.command or ())
-    return next((name for word in words[:1] if (name := word.rpartition("/")[2]) in _FOREIGN), "")
+    return foreign_program(words)

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 
+from ratiba_action.authoring.project_files import foreign_program
 from ratiba_action.authoring.schema_files import CONFIGURATION_SCHEMA, SCENARIO_SCHEMA, schema_file
 from ratiba_action.authoring.starter_answers import ACTION, REUSABLE, StarterAnswers
 from ratiba_action.checks.failure_rules import validate_rule
@@ -25,6 +26,7 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.pricing import model_family
 from ratiba_action.settings.provider_keys import BUILT_IN, JUDGES
 from ratiba_action.suite.load import load_suite
+from ratiba_action.util.installation import page
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +134,9 @@ _ENDPOINTS: Mapping[str, str] = {
     "openrouter": "api: openai, base_url: https://openrouter.ai/api/v1, key: OPENROUTER_API_KEY",
 }
 """Providers that are declared, as ``docs/providers.md`` has them."""
+_KEY_COMMENT = "# openai-api-key: ${{ secrets.OPENAI_API_KEY }}  # without one, an edited prompt is incomplete\n"
+_WITHOUT_KEY = f"    # secrets:\n    #   {_KEY_COMMENT.removeprefix('# ')}"
+"""What the workflow says where the environment has no key."""
 _CODE_BLOCKS = "  blocking *\n  skip *.md *.rst\n"
 """Rules of the workflow by which every change but that of a text file blocks."""
 _HERE = "ratiba_action.authoring"
@@ -244,13 +249,19 @@ def workflow(answers: StarterAnswers, declared: Sequence[str] = ()) -> bytes:
     given = {"name": json.dumps(answers.name)} if answers.name != usual.name else {}
     if answers.code == "blocking":
         given["rules"] = f"|\n{_CODE_BLOCKS}"
+    program = foreign_program(answers.project.serve) if answers.kind == "http" else ""
     if not answers.has_url:
         folder, _, commit = answers.action.partition("@")
         called = f"{folder}/.github/workflows/gate.yml@{commit}"
         text = text.replace(REUSABLE, called)
-        return (text + _block("with", given) + _block("secrets", keys)).encode()
+        text += _block("with", given) if given or not program else ""
+        if program:
+            text += "" if given else "    # with:\n"
+            text += f"    #   config: .github/container.yml  # the action's image has no {program}: use a container,\n"
+            text += f"    #   image: …  # or an image that has it: {page('node', 'in-the-action')}\n"
+        return (text + (_block("secrets", keys) or _WITHOUT_KEY)).encode()
     text = text.replace(ACTION, answers.action)
-    lines = textwrap.indent(_lines({**given, **keys}), " " * 10)
+    lines = textwrap.indent(_lines({**given, **keys}) + ("" if keys else _KEY_COMMENT), " " * 10)
     text = text.replace("          config: ", f"{lines}          config: ")
     for artifact in ("report", "baseline"):  # the gate looks for those of its own name only
         text = text.replace(f"name: {usual.name}-{artifact}\n", f"name: {answers.name}-{artifact}\n")

@@ -12,6 +12,8 @@ NEEDED: Mapping[str, str] = {"contents": "read", "actions": "read", "pull-reques
 
 _GATE = re.compile(r"(?P<owner>[\w.-]+)/(?P<repository>[\w.-]+)(?P<path>/[\w./-]+)?@(?P<ref>[\w./-]+)")
 _CALLED = ".github/workflows/gate.yml"
+_KEYS = ("-api-key", "provider-keys")
+"""How the names of the inputs end that take a key of a model."""
 _COMMIT = re.compile(r"[0-9a-f]{40}")
 _RANK = {"none": 0, "read": 1, "write": 2}
 
@@ -48,18 +50,40 @@ def review_workflow(content: bytes) -> tuple[Gap, ...]:
     return tuple(sorted(dict.fromkeys(gaps), key=lambda gap: (gap.line, gap.kind)))
 
 
-def names_image(content: bytes) -> bool:
-    """Whether each job or step that uses the gate names the image that it runs in."""
+@dataclass(frozen=True, slots=True)
+class GateUse:
+    """A job or step that uses the gate.
+
+    Args:
+        names_image: whether it names the image that it runs in.
+        config: path of its configuration; empty for the default, None where an expression decides.
+        passes_key: whether it hands over the key of a model, or every secret.
+    """
+
+    names_image: bool
+    config: str | None
+    passes_key: bool
+
+
+def gate_uses(content: bytes) -> tuple[GateUse, ...]:
+    """Each job and step of a workflow that uses the gate."""
     document = _document(content)
-    return all(_inputs_of(document, path).get("image") for _, path, used in _uses(document) if _gate(used))
+    return tuple(_use(_beside(document, path)) for _, path, used in _uses(document) if _gate(used))
 
 
-def _inputs_of(document: YamlDocument, path: tuple[str | int, ...]) -> Mapping[str, Any]:
-    """What stands under ``with`` beside a ``uses``."""
+def _use(entry: Mapping[str, Any]) -> GateUse:
+    inputs, secrets = _mapping(entry.get("with")), entry.get("secrets")
+    config = str(inputs.get("config") or "")
+    keys = secrets == "inherit" or any(str(name).endswith(_KEYS) for name in (*inputs, *_mapping(secrets)))
+    return GateUse(bool(inputs.get("image")), None if "${{" in config else config, keys)
+
+
+def _beside(document: YamlDocument, path: tuple[str | int, ...]) -> Mapping[str, Any]:
+    """The job or step that a ``uses`` stands in."""
     value: Any = document.data
     for part in path[:-1]:
         value = value[part]
-    return _mapping(_mapping(value).get("with"))
+    return _mapping(value)
 
 
 def _document(content: bytes) -> YamlDocument:

@@ -13,6 +13,7 @@ from ratiba_action.model.conversation import Exchange, Reply
 from ratiba_action.model.measurement import Case, Check, Score
 from ratiba_action.model.scenario import Assertion, FailureRule, Scenario
 from ratiba_action.model.values import JsonObject
+from ratiba_action.util.installation import page
 from ratiba_action.util.text import clip
 
 CUSTOM_VERSION = "own"
@@ -29,7 +30,10 @@ _DEEPEVAL_CALLS = 20
 """Judge calls of a metric of DeepEval's own that names no number."""
 
 _ADDRESS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
-_SHAPE = "Let it return {score} as plain JSON; docs/rules.md shows one."
+
+
+def _remedy(shape: str) -> str:
+    return f"Let it return {shape} as plain JSON: {page('rules')}"
 
 
 def is_address(name: str) -> bool:
@@ -100,7 +104,7 @@ def custom_score(assertion: Assertion, answer: Any) -> Score:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1:
         raise ConfigurationError(
             f"The metric {name!r} gave the value {value!r:.80}, not a number from 0 to 1.",
-            _SHAPE.format(score='{"value": 0 to 1, "reason": text}'),
+            _remedy('{"value": 0 to 1, "reason": text}'),
         )
     return Score(name, CUSTOM_VERSION, float(value), assertion.threshold, judged=False, reason=fields["reason"])
 
@@ -116,7 +120,8 @@ def custom_check(rule: FailureRule, address: str, answer: Any) -> Check:
     passed = fields.get("passed")
     if not isinstance(passed, bool):
         raise ConfigurationError(
-            f"The rule {address!r} gave `passed` as {passed!r:.80}, not true or false.", _SHAPE.format(score=shape)
+            f"The rule {address!r} gave `passed` as {passed!r:.80}, not true or false.",
+            _remedy(shape),
         )
     got = fields["reason"] or ("holds" if passed else "does not hold")
     return Check("rule", 0, rule.type, clip(f"{address} holds"), clip(got), passed=passed, line=rule.line)
@@ -129,10 +134,10 @@ def rule_addresses(rule: FailureRule) -> tuple[str, ...]:
 
 def _fields(answer: Any, who: str, allowed: set[str], shape: str) -> dict[str, Any]:
     if not isinstance(answer, dict) or not set(answer) <= allowed:
-        raise ConfigurationError(f"{who} answered {answer!r:.120}.", _SHAPE.format(score=shape))
+        raise ConfigurationError(f"{who} answered {answer!r:.120}.", _remedy(shape))
     reason = answer.get("reason", "")
     if not isinstance(reason, str):
-        raise ConfigurationError(f"{who} gave the reason {reason!r:.80}, not a text.", _SHAPE.format(score=shape))
+        raise ConfigurationError(f"{who} gave the reason {reason!r:.80}, not a text.", _remedy(shape))
     return {**answer, "reason": clip(reason, 1_000)}
 
 

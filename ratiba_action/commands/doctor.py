@@ -85,7 +85,7 @@ def read_files(repository: Path, settings: Settings) -> Files:
     if not is_file(repository / settings.config):
         return Files(settings.config, None, exists=False)
     found = inspect(repository, settings, datetime.now(UTC).date())
-    configuration = _configuration(repository, settings)
+    configuration = _configuration(repository, settings.config)
     recorded = {path.stem for path in paths_below(repository / settings.scenarios / "recordings")}
     scenarios = found.suite.scenarios if found.suite is not None else ()
     return Files(
@@ -94,13 +94,14 @@ def read_files(repository: Path, settings: Settings) -> Files:
         [scenario.id for scenario in scenarios],
         [scenario.id for scenario in scenarios if scenario.script is None and scenario.id not in recorded],
         len(found.problems),
-        _is_judged(found.suite, configuration),
+        judged := _is_judged(found.suite, configuration),
+        judged or any(scenario.script is None for scenario in scenarios),
     )
 
 
-def _configuration(repository: Path, settings: Settings) -> Configuration | None:
+def _configuration(repository: Path, path: str) -> Configuration | None:
     try:
-        return read_configuration(settings.config, read_plain_file(repository, settings.config))
+        return read_configuration(path, read_plain_file(repository, path))
     except (SuiteError, OSError):
         return None
 
@@ -166,6 +167,10 @@ class ThisMachine:
     def has_file(self, name: str) -> bool:
         """Whether there is a regular file of this path."""
         return is_file(self._repository / name)
+
+    def configuration(self, name: str) -> Configuration | None:
+        """The configuration of this path, if it is there and valid."""
+        return _configuration(self._repository, name)
 
     def docker_runs(self) -> bool:
         """Whether Docker's daemon accepts connections."""

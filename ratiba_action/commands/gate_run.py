@@ -3,6 +3,7 @@
 import gc
 import io
 import json
+import shlex
 import sys
 import time
 from collections.abc import MutableMapping, Sequence
@@ -52,7 +53,7 @@ from ratiba_action.run.variants import evaluate_side_by_side, variants_of
 from ratiba_action.settings.settings import Settings, read_settings_leniently, unknown_variables
 from ratiba_action.util.interruption import current
 from ratiba_action.util.persisted_credentials import persisted_credentials
-from ratiba_action.util.text import unreadable_as_command
+from ratiba_action.util.text import clip, unreadable_as_command
 
 _YOUNG = 10_000
 """New objects after which the garbage collector looks at them. Nearly all objects of a large suite live until the end,
@@ -288,7 +289,14 @@ def _explained(
     allowed, took = inputs.seconds_allowed, time.monotonic() - began
     left = None if allowed is None else allowed - took
     explained = with_explanation(
-        report, inputs, run.log, ledger, left, open_session=open_session, base=outcome.base_results
+        report,
+        inputs,
+        run.log,
+        ledger,
+        left,
+        open_session=open_session,
+        base=outcome.base_results,
+        show=run.publication.print_line,
     )
     return replace(explained, seconds=time.monotonic() - began) if explained.explanation is not None else explained
 
@@ -301,6 +309,8 @@ def _print_costs(
         publication.print_line(keys)
     if expected is not None:
         log_forecast(expected, publication.print_line, log.note)
+    if setup := inputs.configuration.system.setup:
+        publication.print_line(f"Setting the system up: {clip(shlex.join(setup))}")
     for variant in variants:
         _log_variant_forecast(variant, publication)
 

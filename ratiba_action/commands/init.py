@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ratiba_action.authoring.observed_prompts import observed_prompts, proposed_steps
-from ratiba_action.authoring.project_files import read_project
+from ratiba_action.authoring.project_files import installed_folder, read_project
 from ratiba_action.authoring.starter_answers import (
     ACTION,
     CODE_MODES,
@@ -39,7 +39,7 @@ from ratiba_action.settings.input_values import parse_name
 from ratiba_action.settings.provider_keys import providers_with_keys
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.folder_tree import paths_below
-from ratiba_action.util.installation import install_command
+from ratiba_action.util.installation import install_command, installed_from, page
 from ratiba_action.util.locked_folder import read_plain_file, write_new_files
 from ratiba_action.util.text import printable_lines
 
@@ -54,6 +54,7 @@ EXAMPLE = """example:
   ratiba init --yes --language sw --prompts 'prompts/*.md'
   ratiba init --yes --kind prompt --json"""
 
+IGNORED = ".gitignore"
 _BRANCH = re.compile(r"ref: refs/(?:remotes/origin|heads)/(\S+)\s*")
 _FUNCTION = re.compile(r"\w+(?:\.\w+)*:\w+")
 _ACTION = re.compile(r"[\w.-]+/[\w./-]+@[\w./-]+")
@@ -108,10 +109,24 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         if not sys.stdin.isatty():
             raise UsageError("There is no terminal to ask questions on.", "Run: ratiba init --yes")
         answers = ask_questions(answers, input, lambda line: print(line, flush=True))  # noqa: T201 - a dialogue
-    contents = starter_files(answers, has_prompt=_has_prompt(answers, repository))
+    contents = {**starter_files(answers, has_prompt=_has_prompt(answers, repository))}
+    unignored = _unignored(answers, repository)
+    if unignored and not (repository / IGNORED).exists():
+        contents[IGNORED], unignored = f"{unignored}/\n".encode(), ""
     write_new_files(repository, contents)
-    _print(contents, list(_next_steps(answers, contents)), as_json=arguments.json)
+    steps = [f"echo {unignored}/ >> {IGNORED}  # what `system.setup` installs is no part of the repository"]
+    _print(contents, [*(steps if unignored else ()), *_next_steps(answers, contents)], as_json=arguments.json)
     return 0
+
+
+def _unignored(answers: StarterAnswers, repository: Path) -> str:
+    """The folder that the set-up fills, unless a line of the repository's ``.gitignore`` names it."""
+    folder = installed_folder(answers.project.setup) if answers.kind in {"http", "function"} else ""
+    try:
+        lines = (repository / IGNORED).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        lines = []
+    return "" if folder in {line.strip().removeprefix("**/").strip("/*") for line in lines} else folder
 
 
 def _print(written: Iterable[str], steps: Sequence[str], *, as_json: bool) -> None:
@@ -150,7 +165,7 @@ def _from_options(arguments: argparse.Namespace, repository: Path) -> StarterAns
         name=parse_option("--name", arguments.name or proposed.name, parse_name),
         code=parse_option("--code", arguments.code or proposed.code, parse_code_mode),
         branch=_default_branch(repository),
-        action=parse_option("--action", arguments.action or ACTION, _parse_action),
+        action=parse_option("--action", arguments.action or installed_from().action, _parse_action),
         url=arguments.url or proposed.url,
         function=parse_option("--function", arguments.function, _parse_function) if arguments.function else "",
         project=project,
@@ -198,12 +213,21 @@ def _own_system(answers: StarterAnswers) -> Iterable[str]:
     yield from () if answers.function else _own_server(answers)
     yield f"Write a message of your customers, and what must be true then, into {SCENARIO}."
     what = "function" if answers.function else "server"
-    yield f"ratiba gate --llm replay     # calls your {what}; `script` or recordings answer its model calls"
+    yield f"ratiba record --accept       # calls your {what} and records what its model answers; needs an API key"
+    yield (
+        f"Without an API key, let a program stand in for the model ({page('quickstart', _STAND_IN)}), or write "
+        f"the model's answers into the scenario ({page('scenarios', 'fsm')})."
+    )
+    yield "ratiba gate                  # passes, and calls no model while the recordings fit"
+
+
+_STAND_IN = "4-a-stand-in-for-the-model"
 
 
 def _own_server(answers: StarterAnswers) -> Iterable[str]:
     start = "Start your server, and set" if answers.has_url else "Set"
-    yield f"{start} the server's `url`, `body` and `reply` in {CONFIGURATION}: docs/adapters.md lists the places."
+    places = page("adapters", "a-server-with-its-own-interface")
+    yield f"{start} the server's `url`, `body` and `reply` in {CONFIGURATION}: {places}"
 
 
 def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Iterable[str]:
@@ -224,10 +248,10 @@ def _next_steps(answers: StarterAnswers, contents: Mapping[str, bytes]) -> Itera
     if judged:
         off = f"set `metrics: {{fluency: false}}` in {CONFIGURATION} and delete {RECORDING}"
         yield f"Without an API key, {off}. Then no judge scores replies."
-    if answers.kind != "prompt":
-        stand_in_model = "record a program that stands in for it (docs/quickstart.md): ratiba record --authored"
-        mocked = f"mock it: `layer: fsm` and `script` in {SCENARIO}"
-        yield f"Without an API key for the model that your system calls, {stand_in_model}. Or {mocked}."
+    if own and answers.kind != "prompt":
+        program = f"let a program stand in for it ({page('quickstart', _STAND_IN)})"
+        mocked = f"write its answers into the scenario ({page('scenarios', 'fsm')})"
+        yield f"Without an API key for the model that your system calls, {program}, or {mocked}."
     yield f"ratiba validate              # checks {CONFIGURATION} and the scenarios"
     if answers.action == ACTION:
         yield f"In {WORKFLOW}, replace OWNER with the account that has ratiba-eval-gate, and COMMIT with a commit's id."

@@ -344,6 +344,8 @@ def _between(git: Git, base: str, head: str) -> ChangedFiles:
 
 def _default_base(git: Git) -> str:
     """Merge base of what is checked out with the default branch."""
+    if git.commit("HEAD") is None:
+        raise InfrastructureError("There is no commit yet, so there is nothing to compare with.")
     name, commit = default_of_clone(git.first_commit)
     base = git.merge_base(commit, "HEAD")
     if base is None:

@@ -162,6 +162,7 @@ def with_explanation(
     *,
     open_session: OpenSession,
     base: Sequence[ScenarioResult] = (),
+    show: Callable[[str], None] = lambda _: None,
 ) -> Report:
     """The report of a run with the lines that make its scenarios fail, or leave them without a recorded answer.
 
@@ -173,6 +174,7 @@ def with_explanation(
         ledger: of the run; the attribution has its own, lower cap within the run's.
         seconds: that are left until the deadline; None for any number.
         base: what is known of the base; what it fails in the same way is not searched for.
+        show: receives a line before the search, and one after each of its runs.
     """
     block, noted = inputs.configuration.attribution, len(log.warnings)
     failed = _failures(report, inputs) if block.enabled else []
@@ -188,6 +190,7 @@ def with_explanation(
     maximum = (left * _SHARE).quantize(_EXACT, ROUND_FLOOR) if block.budget_usd is None else min(block.budget_usd, left)
     seen: list[Measured] = []
     explanation: Explanation | None = None
+    show("Looking for the lines that did it, in more runs with parts of the change taken back …")
     try:
         with ledger.limited_to(maximum):
             explanation = explain(
@@ -199,6 +202,7 @@ def with_explanation(
                 varying=varying_of(inputs, report.results, ledger.calls),
                 max_code=FEW_PARTS,
                 reported=seen.append,
+                progress=show,
             )
     except Exception as error:  # noqa: BLE001 - nothing that goes wrong here may change the verdict
         log.note(f"Which lines make scenarios fail is not known: {type(error).__name__}: {clip(str(error), _MESSAGE)}")

@@ -117,7 +117,7 @@ class KeptRequests:
 
 _PLACES, _NAMED = 3, 8
 """Places that an advice names, and most scenarios that its command does."""
-_RECORD = "ratiba record"
+_RECORD, _AUTHORED = "ratiba record", " --authored"
 _NEVER = (
     "The request is new in each run, so no recording would ever fit: take the value from the scenario (context.now)"
 )
@@ -136,7 +136,8 @@ def with_advice(report: Report, found: Explanation) -> Report:
     results = tuple(_advised(result, causes, found) for result in report.results)
     verdict = report.verdict
     if verdict.conclusion is Conclusion.INCOMPLETE and _RECORD in verdict.action:
-        action = _advice(list(causes.values()), found, [*causes, *found.left_out])
+        by_hand = _AUTHORED in verdict.action
+        action = _advice(list(causes.values()), found, [*causes, *found.left_out], by_hand=by_hand)
         verdict = replace(verdict, action=f"{action}. Then run the gate again.")
     return replace(report, results=results, verdict=verdict)
 
@@ -148,10 +149,14 @@ def _advised(result: ScenarioResult, causes: Mapping[str, Attribution], found: E
     message = result.message
     if cause.request:
         message = f"{cause.request[0].upper()}{cause.request[1:]}, so the recorded model answer no longer applies."
-    return replace(result, message=message, remedy=_advice([cause], found, [result.trial.scenario.id]))
+    return replace(
+        result,
+        message=message,
+        remedy=_advice([cause], found, [result.trial.scenario.id], by_hand=_AUTHORED in result.remedy),
+    )
 
 
-def _advice(causes: Sequence[Attribution], found: Explanation, scenarios: Sequence[str]) -> str:
+def _advice(causes: Sequence[Attribution], found: Explanation, scenarios: Sequence[str], *, by_hand: bool) -> str:
     """What to do about requests that code changes, without the last full stop."""
     code = _code_of(causes, found)
     more = f" and {plural(len(code) - _PLACES, 'more place')}" if len(code) > _PLACES else ""
@@ -160,7 +165,7 @@ def _advice(causes: Sequence[Attribution], found: Explanation, scenarios: Sequen
         return f"Fix or revert {places}. {_NEVER}"
     clock = _CLOCK if any(VOLATILE in cause.request for cause in causes) else ""
     named = "".join(f" --scenario {name}" for name in scenarios) if len(scenarios) <= _NAMED else ""
-    command = f"{_RECORD}{named} --accept"
+    command = f"{_RECORD}{named}{_AUTHORED if by_hand else ''} --accept"
     if len(code) < len({part for cause in causes for part in cause.parts}):
         return f"Fix or revert {places}. {clock}For the edited prompt, then run: {command}"
     return f"Fix or revert {places}. {clock}Only if this change of the request is meant, run: {command}"

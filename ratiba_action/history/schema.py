@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from ratiba_action.errors import LedgerError, LedgerRightsError
 from ratiba_action.money.connection import LedgerConnection
+from ratiba_action.util.installation import page
 
 _TABLES = """
 CREATE TABLE ratiba_history.run (
@@ -170,8 +171,8 @@ SELECT relnamespace, has_schema_privilege(relnamespace, 'USAGE')
 FROM pg_class WHERE relnamespace = to_regnamespace('ratiba_history') AND relkind = 'r' GROUP BY relnamespace
 """
 _GUIDE = (
-    "Run 'ratiba report --to-history' once with the ledger-url of a role that may make and own tables there; "
-    "docs/history.md has the rights that the gate's own role needs after that."
+    "Run 'ratiba report --to-history' once with the ledger-url of a role that may make and own tables there. "
+    "The rights that the gate's own role needs after that: {page}"
 )
 
 
@@ -223,7 +224,7 @@ async def ensure_tables(connection: LedgerConnection) -> None:
         await connection.fetch_surely(_upgrade())
     except LedgerRightsError as error:
         problem = "The tables of the metrics history are missing or old, and the role of ledger-url may not make them"
-        raise LedgerError(f"{problem}: {error.cause}.", _GUIDE) from None
+        raise LedgerError(f"{problem}: {error.cause}.", _GUIDE.format(page=page("history"))) from None
 
 
 def _upgrade() -> str:

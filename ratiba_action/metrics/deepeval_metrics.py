@@ -12,7 +12,7 @@ from ratiba_action.util.validation import StrictModel
 
 MAX_DOCUMENTS = 20
 _PLAIN = {"include_reason": False}
-_DOCUMENTS = "Let the system report the documents of its reply with their text; docs/adapters.md shows how."
+_DOCUMENTS = "Let the system report the documents of its reply with their text; {adapters} shows how."
 _REFERENCE = f"Give a turn `expect.answer`. {_DOCUMENTS}"
 
 

@@ -39,7 +39,7 @@ class FaithfulnessByClaimMetric(OwnTurnsMetric):
     revision = __version__
     parts = frozenset({TurnPart.REPLY, TurnPart.DOCUMENTS})
     maximum = MAX_CLAIMS
-    remedy = "Let the system report the documents of its reply with their text; docs/adapters.md shows how."
+    remedy = "Let the system report the documents of its reply with their text; {adapters} shows how."
 
     async def value(self, turn: ShownTurn, first: Question) -> TurnValue | None:
         """The share of one reply's claims; None when it claims nothing."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from ratiba_action.errors import NothingToMeasureError
 from ratiba_action.model.measurement import Invariant, Score
 from ratiba_action.model.values import mean
+from ratiba_action.util.installation import page
 from ratiba_action.util.text import clip
 
 
@@ -74,13 +75,15 @@ def mean_of_turns(metric: str, version: str, threshold: float, values: Sequence[
     Args:
         threshold: least value that passes.
         values: one for each turn that has something to measure.
-        remedy: what to do when there is none.
+        remedy: what to do when there is none; ``{adapters}`` stands for the address of that page.
 
     Raises:
         NothingToMeasureError: no turn had anything to measure.
     """
     if not values:
-        raise NothingToMeasureError(f"{metric} found nothing to measure in this conversation.", remedy)
+        raise NothingToMeasureError(
+            f"{metric} found nothing to measure in this conversation.", remedy.format(adapters=page("adapters"))
+        )
     lowest = sorted(values, key=lambda turn: turn.value)[:_NAMED]
     lowest_turns = "; ".join(f"turn {turn.turn}: {turn.value:.2f}{_because(turn)}" for turn in lowest)
     more = f"; {len(values) - _NAMED} more turns, none lower" if len(values) > _NAMED else ""

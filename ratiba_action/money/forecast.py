@@ -103,6 +103,7 @@ class Forecast:
         limits: every cap that the run is under, with what is gone of it.
         conversations: in the order in which they are begun.
         as_needed: models are called only where no recording fits.
+        edited_prompts: paths of the prompt files that the change under test edits.
         system_known: False when nothing says what the system's own calls cost.
     """
 
@@ -110,6 +111,7 @@ class Forecast:
     conversations: tuple[Expected, ...]
     as_needed: bool = False
     system_known: bool = True
+    edited_prompts: tuple[str, ...] = ()
 
     @property
     def binding(self) -> Limit:

@@ -91,7 +91,9 @@ _ANY_DOT = rf"(?:{_BRACKETED_DOT}|\.|\s\.\s|{_SPOKEN_DOT})"
 _SPELLED_DOT = rf"(?:{_BRACKETED_DOT}|{_SPOKEN_DOT})"
 _SPELLED_LOCAL = rf"(?<!\w){_LOCAL}(?:{_SPACES}{_SIGNS}{_SPACES}\w{{1,30}}){{0,4}}"
 
-_WRITTEN = re.compile(rf"{_LOCAL}@{_LABEL}(?:\.{_LABEL}){{1,8}}")
+# No top-level domain begins with a digit: bot@1.0.0 is a package with its version.
+_DOMAIN = rf"(?:{_LABEL}\.){{1,8}}(?!\d){_LABEL}|\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?!\w)"
+_WRITTEN = re.compile(rf"{_LOCAL}@(?:{_DOMAIN})")
 _SPELLED = tuple(
     re.compile(pattern, re.IGNORECASE)
     for pattern in (

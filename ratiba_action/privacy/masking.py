@@ -80,6 +80,8 @@ def mask_number(name: str, number: float, *, strict: bool = False) -> float | st
 
 _SHORTEST = 4
 _SHORTEST_INSIDE = 12
+_PLACEHOLDERS = frozenset({"none", "null", "dummy", "fake", "test", "unused", "empty", "placeholder", "ollama"})
+"""What people give as the key of a server that asks for none: words of sentences, and nobody's secret."""
 _DEEPEST = 100
 _NAMES = frozenset({"arm", "data_set", "id", "path", "scenario_id", "metric", "version", "models", "prompt_versions"})
 """Fields that name what was run: a commit may well be all digits, and a scenario be called after its customer."""
@@ -96,7 +98,7 @@ def mask_secrets(text: str, secrets: Iterable[str]) -> str:
     """The text with each secret replaced by ``***``.
 
     A secret is also found as JSON writes it, as a URL writes it, in Base64, and line by line. Secrets of fewer than
-    four characters are left alone: masking them would only tear holes into words.
+    four characters, and words such as ``none``, are left alone: masking them would only tear holes into sentences.
 
     Args:
         secrets: values to hide; empty ones are ignored.
@@ -407,6 +409,8 @@ def _text_of(value: Any) -> str:
 def _spellings(secrets: tuple[str, ...]) -> tuple[str, ...]:
     found: set[str] = set()
     for secret in secrets:
+        if secret.strip().casefold() in _PLACEHOLDERS:
+            continue
         for value in (secret, secret.strip(), *secret.splitlines()):
             found |= {value, json.dumps(value)[1:-1], quote(value, safe="", errors="replace")}
             found |= {quote_plus(value, errors="replace"), b64encode(value.encode("utf-8", "replace")).decode("ascii")}

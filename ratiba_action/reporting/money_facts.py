@@ -53,9 +53,12 @@ def _what_is_left(limit: Limit) -> str:
 
 def _expectation(forecast: Forecast) -> str:
     parties = ", ".join(f"{party.value} {dollars(usd)}" for party, usd in sorted(forecast.by_party.items()) if usd)
-    opening = (
-        "Costs nothing while every recording fits; if models are called, expected" if forecast.as_needed else "Expected"
-    )
+    opening = "Expected"
+    if forecast.as_needed:
+        opening = "Costs nothing while every recording fits; if models are called, expected"
+    if forecast.as_needed and forecast.edited_prompts:
+        edited = ", ".join(forecast.edited_prompts[:_NAMED])
+        opening = f"The change edits {edited}: where no recording fits any more, models are called. Expected"
     fits = "" if forecast.left_out else f"; {_all(len(forecast.conversations))}"
     return (
         f"{opening} to cost USD {dollars(forecast.cost)}{f' ({parties})' if parties else ''}, at most "
@@ -70,7 +73,7 @@ def _all(count: int) -> str:
 def _unknown(forecast: Forecast) -> tuple[str, ...]:
     if forecast.system_known:
         return ()
-    return ("The system's own model calls are not recorded, so their cost is not included.",)
+    return ("No recording says yet which models the system calls, so the cost of its own calls is not included.",)
 
 
 NOT_TRACKED = "The spending of this month is not tracked: ledger-url is not set."

@@ -249,11 +249,13 @@ def _unresolved(address: str, root: Path, files: Mapping[str, Path], *, anywhere
             "" if known else f"there is no module {module!r} below system.root. Correct the name, or write {stem}.py."
         )
     first = attribute.partition(".")[0]
-    names = _names_in(paths[0])
-    if names is None or first in names:
+    tree = _parsed(paths[0])
+    names = None if tree is None else _names_in(tree)
+    if tree is None or names is None or first in names:
         return ""
-    near = ", ".join(sorted(names)[:5]) or "nothing"
-    return f"{paths[0].name} defines no {first!r}; it defines {near}."
+    offered = _offered_in(tree)
+    near = did_you_mean(first, offered) or f"it defines {', '.join(offered[:_OFFERED]) or 'nothing'}."
+    return f"{paths[0].name} defines no {first!r}; {near}"
 
 
 def _is_installed(name: str) -> bool:
@@ -263,12 +265,27 @@ def _is_installed(name: str) -> bool:
         return False
 
 
-def _names_in(path: Path) -> set[str] | None:
-    """What a module defines at its top; None where that cannot be known without running it."""
+_OFFERED = 5
+
+
+def _parsed(path: Path) -> ast.Module | None:
     try:
-        tree = ast.parse(path.read_bytes())
+        return ast.parse(path.read_bytes())
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):  # the last: nested too deeply
         return None
+
+
+def _offered_in(tree: ast.Module) -> list[str]:
+    """What an address can mean: the module's own functions and classes, then its variables; no import or constant."""
+    made = [node.name for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    targets = [target for node in tree.body if isinstance(node, ast.Assign) for target in node.targets]
+    targets += [node.target for node in tree.body if isinstance(node, ast.AnnAssign)]
+    variables = [target.id for target in targets if isinstance(target, ast.Name) and not target.id.isupper()]
+    return [name for name in dict.fromkeys((*made, *variables)) if not name.startswith("_")]
+
+
+def _names_in(tree: ast.Module) -> set[str] | None:
+    """Every name that a module may have; None where that cannot be known without running it."""
     names: set[str] = set()
     for node in ast.walk(tree):
         match node:

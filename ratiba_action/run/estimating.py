@@ -159,6 +159,7 @@ def forecast(inputs: RunInputs) -> Forecast | None:
         limits=asyncio.run(limits_before(inputs.settings, inputs.decided.change.subject, paid)),
         conversations=without_paid(expected, earlier.calls if earlier is not None else ()),
         as_needed=inputs.llm is Llm.AUTO,
+        edited_prompts=tuple(head.edited_prompts),
         system_known=inputs.configuration.system.costs_are_declared or bool(expected_models(head)),
     )
 

@@ -47,6 +47,7 @@ from ratiba_action.run.notes import (
     notes_of_other_models,
     notes_of_prompts,
     notes_of_stale,
+    outdated,
     shortfall,
     silences_base,
     silent,
@@ -238,6 +239,7 @@ class _Gate:
     def _note_answers(self, head: ArmInputs, measured: Measured) -> None:
         self._log.warnings += authored(head, self._ledger.snapshot())
         self._log.warnings += silent(head, measured.own, self._ledger)
+        self._log.warnings += outdated(self._inputs, head, self._ledger)
 
     def _first_plan(self, head: ArmInputs) -> Plan:
         self._base = base_of(self._inputs)

@@ -14,7 +14,7 @@ from ratiba_action.llm.chain import AnswerChain, keep_nothing
 from ratiba_action.llm.recordings.folder import model_recordings
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.metrics.judging.voting_rule import noise_band
-from ratiba_action.model.answer_origin import Llm
+from ratiba_action.model.answer_origin import Llm, RecordingSource
 from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.note import note_of
@@ -177,8 +177,15 @@ class ModelCalls(TrialCalls):
 
         def remedy(request: ModelRequest, lead: str) -> str:
             declared = self._inputs.configuration.providers.get(request.provider)
+            sources = {line.source for line in lines.get(request.scenario_id, ())}
             return recording_remedy(
-                self._inputs.environment, request.provider, request.scenario_id, lead, variant, declared=declared
+                self._inputs.environment,
+                request.provider,
+                request.scenario_id,
+                lead,
+                variant,
+                declared=declared,
+                authored=sources == {RecordingSource.AUTHORED},
             )
 
         replay = ReplayAnswers(lines, self._ledger, self._prices, RecordingAdvice(arm.edited_prompts, remedy))

@@ -417,6 +417,25 @@ def authored(head: ArmInputs, spending: Spending) -> tuple[str, ...]:
     return (Caveat(f"{message} by hand, not produced by a model."),)
 
 
+def outdated(inputs: RunInputs, head: ArmInputs, ledger: Ledger) -> tuple[str, ...]:
+    """That models answered because an edited prompt no longer fits its recordings: they wait to be made again."""
+    if inputs.llm is not Llm.AUTO or not head.edited_prompts:
+        return ()
+    live = {call.scenario_id for call in ledger.calls if call.party is Party.SYSTEM and not call.replayed}
+    names = sorted(live & {name for name, lines in head.recordings.items() if lines})
+    if not names:
+        return ()
+    by_hand = all(line.source == RecordingSource.AUTHORED for name in names for line in head.recordings[name])
+    named = "".join(f" --scenario {name}" for name in names) if len(names) <= _NAMED else ""
+    edited = ", ".join(head.edited_prompts[:_NAMED])
+    return (
+        Caveat(
+            f"The change edits {edited}, so a model answered instead of the recordings of {_listed(names)}.",
+            f"Before you commit it, run: ratiba record{named}{' --authored' if by_hand else ''} --accept",
+        ),
+    )
+
+
 def mocked(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
     """That no answer of a model was a real one, so that nothing shows what a changed prompt does; nothing otherwise."""
     scenarios = [result.trial.scenario for result in results]

@@ -69,6 +69,7 @@ def recording_remedy(
     variant: str = "",
     *,
     declared: ProviderBlock | None = None,
+    authored: bool = False,
 ) -> str:
     """What to do where no recorded answer applies: the command that records one, with the key that it needs.
 
@@ -78,8 +79,9 @@ def recording_remedy(
         lead: begins the sentence, and ends with a colon.
         variant: of the system; empty for none.
         declared: the provider's block in the configuration; None for one that needs no declaration.
+        authored: whether the recordings until now were written by hand, or came from a program.
     """
-    options = f" --variant {variant}" if variant else ""
+    options = (f" --variant {variant}" if variant else "") + (" --authored" if authored else "")
     command = f"{lead} ratiba record --scenario {scenario_id}{options} --accept"
     name, plain, entry = key_variable(provider), unused_key(environment, provider), f"{provider}-api-key"
     if declared is not None:

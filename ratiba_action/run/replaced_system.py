@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any
 
 from ratiba_action.config.system_block import SystemBlock
@@ -30,7 +31,7 @@ _CODE = re.compile(
     re.IGNORECASE,
 )
 """The end of a file of code in a value: whatever reads such a variable may run the file."""
-_LONGEST = 120
+_LONGEST, _BEFORE = 120, 30
 
 Leads = Callable[[str], tuple[str, str]]
 """Resolves a path's symbolic links at base and head."""
@@ -40,11 +41,20 @@ def replaced_system(head: SystemBlock, base: SystemBlock, leads: Leads) -> tuple
     """A phrase for each setting that names another system than at the base."""
     before, after = _names(base), _names(head)
     phrases = [
-        f"system.{key} is {_setting_text(after.get(key))} (base: {_setting_text(before.get(key))})"
-        for key in dict.fromkeys((*after, *before))
-        if after.get(key) != before.get(key)
+        f"system.{key} is {_setting_text(new, old)} (base: {_setting_text(old, new)})"
+        for key, new, old in _different(after, before)
     ]
     return (*phrases, *_led_elsewhere(head, leads))
+
+
+def _different(after: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Each setting that differs, as deep as both sides have blocks: its key with dots, and both values."""
+    for key in dict.fromkeys((*after, *before)):
+        new, old = after.get(key), before.get(key)
+        if isinstance(new, dict) and isinstance(old, dict):
+            yield from ((f"{key}.{below}", *values) for below, *values in _different(new, old))
+        elif new != old or (key in after) != (key in before):
+            yield key, new, old
 
 
 def _names(system: SystemBlock) -> dict[str, Any]:
@@ -85,8 +95,19 @@ def _led_elsewhere(system: SystemBlock, leads: Leads) -> Iterator[str]:
             return
 
 
-def _setting_text(value: Any) -> str:
+def _setting_text(value: Any, other: Any) -> str:
+    """The value in quotes; of a long one the part where it begins to differ from the other side's."""
     if value is None:
         return "not set"
-    text = value if isinstance(value, str) else json.dumps(value, sort_keys=True)
-    return repr(text) if len(text) <= _LONGEST else f"{text[:_LONGEST]!r}…"
+    text, compared = _written(value), _written(other)
+    if len(text) <= _LONGEST:
+        return repr(text)
+    start = max(
+        sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(text, compared, strict=False))) - _BEFORE, 0
+    )
+    end = start + _LONGEST
+    return f"{'…' if start else ''}{text[start:end]!r}{'…' if end < len(text) else ''}"
+
+
+def _written(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)

@@ -12,6 +12,7 @@ from ratiba_action.run.gate import evaluate
 from ratiba_action.run.inputs import RunInputs, RunLog
 from ratiba_action.run.planned_run import plan_run
 from ratiba_action.run.session import OpenSession
+from ratiba_action.util.installation import page
 from ratiba_action.verdict.tally import variant_result
 
 OUT_OF_IT = "the run was cancelled, or its time or budget was used up"
@@ -25,9 +26,7 @@ def variants_of(inputs: RunInputs) -> tuple[RunInputs, ...]:
     """
     names = sorted(inputs.configuration.system.variants)
     if not names:
-        raise ConfigurationError(
-            "The system has no variants.", "Name them in system.variants; docs/variants.md says how."
-        )
+        raise ConfigurationError("The system has no variants.", f"Name them in system.variants: {page('variants')}")
     return tuple(read_inputs(replace(inputs, variant=name)) for name in names)
 
 

@@ -20,6 +20,7 @@ from ratiba_action.systems.link import describe_end
 from ratiba_action.util.dsn import passwords_in
 from ratiba_action.util.text import printable_lines
 from ratiba_action.worker.http_call import AnswerError, call
+from ratiba_action.worker.program_output import error_first
 from ratiba_action.worker.relay import LOOPBACK, Relay
 
 _CORRECT = "Correct the server or its Dockerfile, or `system.container` in the configuration."
@@ -307,7 +308,8 @@ class RunningServer:
     async def printed(self, program: RunningContainer | None = None) -> str:
         """What the server or a service printed last, as the end of a message."""
         text = hide(await (program or self.program).output(), self._secrets)
-        return f". It printed last: {printable_lines(text)[-_SHOWN:]}" if text else ". It printed nothing"
+        shown = error_first(printable_lines(text), _SHOWN)
+        return f". It printed last: {shown}" if shown else ". It printed nothing"
 
     async def stop(self) -> None:
         """End every container; may be called twice."""

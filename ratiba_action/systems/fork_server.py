@@ -11,6 +11,7 @@ from ratiba_action.systems.dialogue import decode_line
 from ratiba_action.systems.launch import GuardedCommand
 from ratiba_action.systems.workplace import Workplace
 from ratiba_action.util.text import printable, printable_lines
+from ratiba_action.worker.program_output import error_first
 
 MAX_READY = 64 * 1024
 
@@ -73,7 +74,7 @@ class ForkServer:
             line = b""
         if not line.endswith(b"\n"):
             self.control.close()
-            printed = printable_lines(await self._command.end())
+            printed = error_first(printable_lines(await self._command.end()))
             raise WorkerError(
                 f"the worker could not be started with {self.place.python!r}. It printed: {printed}",
                 "Check `system.python` and `system.preload`.",

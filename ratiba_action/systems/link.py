@@ -21,6 +21,7 @@ from ratiba_action.systems.dialogue import (
     setup_of_missing,
 )
 from ratiba_action.util.text import printable_lines
+from ratiba_action.worker.program_output import error_first
 
 KEPT_BYTES = 8192
 _CORRECT_ADAPTER = "Correct `system.adapter`, `system.root`, `system.python` or the code of the system."
@@ -206,7 +207,7 @@ class Link:
             how = describe_end(code)
         except (ValueError, KeyError, TypeError):
             how = "was ended together with its supervisor"
-        shown = printable_lines(hide(await self._output.text(), self._secrets))[-SHOWN_OUTPUT:]
+        shown = error_first(printable_lines(hide(await self._output.text(), self._secrets))[-SHOWN_OUTPUT:])
         return f"the worker process {how} before it answered {operation}()." + (
             f" It printed: {shown}" if shown else ""
         )

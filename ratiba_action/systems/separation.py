@@ -9,6 +9,7 @@ from pathlib import Path
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.note import MachineNote
 from ratiba_action.model.plan import BASE
+from ratiba_action.util.installation import page
 from ratiba_action.worker import seccomp
 
 ROOMS = Path("/sandbox")
@@ -95,7 +96,7 @@ def missing_layers(
     if missing_filter is not None:
         notes.append(_WITHOUT_FILTER[missing_filter])
     if in_container(environment) and not folder.is_relative_to(ROOMS):
-        notes.append(_WITHOUT_ROOM)
+        notes.append(_without_room())
     return tuple(notes)
 
 
@@ -117,8 +118,11 @@ _WITHOUT_FILTER = {
         "Set it to 0 or 1, or start the gate as root, so that the system gets a user of its own.",
     ),
 }
-_WITHOUT_ROOM = MachineNote(
-    "Gate, database and system share the container's memory file systems: a system that fills them makes the run "
-    "incomplete.",
-    "Add the two '--tmpfs /sandbox/…' options of docs/container.md to 'docker run', as the action does.",
-)
+
+
+def _without_room() -> MachineNote:
+    return MachineNote(
+        "Gate, database and system share the container's memory file systems: a system that fills them makes the run "
+        "incomplete.",
+        f"Add the two '--tmpfs /sandbox/…' options to 'docker run', as the action does: {page('container')}",
+    )

@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import os
+import shlex
 import stat
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ from ratiba_action.systems.workplace import (
 from ratiba_action.util.folder_tree import paths_below, remove_tree
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.text import printable_lines
+from ratiba_action.worker.program_output import error_first
 
 State = Mapping[str, tuple[int, int]]
 """Inode and time of the last change of each path; no user can set the latter."""
@@ -82,7 +84,7 @@ class Setup:
             await command.end()
         if code != 0:
             message = f"the set-up command {list(self.argv)!r} {describe_end(code)}."
-            raise WorkerError(f"{message} It printed: {printable_lines(output)}", self._remedy())
+            raise WorkerError(f"{message} It printed: {error_first(printable_lines(output))}", self._remedy())
 
     def _remedy(self) -> str:
         names = ", ".join(withheld(self.around.inherited))
@@ -190,8 +192,9 @@ class SharedSetup:
             if os.path.lexists(copy / path):
                 raise WorkerError(
                     f"the set-up command made {str(path)!r}, and the system's files contain that name too.",
-                    "Rename one of them, let git ignore it where only your working tree has it, or remove "
-                    "`system.setup_reads`, so that set-up runs in a copy of all files.",
+                    f"If it is no part of the repository, run: echo {shlex.quote(str(path))} >> .gitignore. "
+                    "If it is, rename one of them, or remove `system.setup_reads`, so that set-up runs in a copy of "
+                    "all files.",
                 )
             (copy / path).symlink_to(self.workplace.copy / path)
 

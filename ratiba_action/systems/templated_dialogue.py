@@ -8,6 +8,7 @@ from ratiba_action.config.system_kinds import HttpBlock
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.util.body_template import as_text, fill, input_places, missing_inputs, places
+from ratiba_action.util.installation import page
 from ratiba_action.util.json_expression import Expression, ExpressionError
 from ratiba_action.util.text import cut, plural
 
@@ -15,7 +16,9 @@ MAX_CHARACTERS = 1024 * 1024
 _SHOWN = 300
 """Characters of an answer that a message shows."""
 
-_REMEDY = "Correct `system.http` in the configuration; docs/adapters.md explains it."
+
+def _remedy() -> str:
+    return f"Correct `system.http` in the configuration: {page('adapters', 'a-server-with-its-own-interface')}"
 
 
 class TemplatedDialogue:
@@ -57,7 +60,7 @@ class TemplatedDialogue:
         if turn.event is not None and not self._takes_events:
             kind = turn.event.get("type")
             raise WorkerError(
-                f"the event {kind!r} cannot be sent to the system: `system.http` has no place ${{event}}.", _REMEDY
+                f"the event {kind!r} cannot be sent to the system: `system.http` has no place ${{event}}.", _remedy()
             )
         self._messages = [] if turn.user is None else [{"role": "user", "content": turn.user}]
         values: dict[str, Any] = {
@@ -80,10 +83,12 @@ class TemplatedDialogue:
         if self._piece is not None:
             found["text"] = self._pieces(self._piece, answer)
         elif found["text"] is None:
-            raise WorkerError(f"`system.http.reply.text` found nothing in {cut(json.dumps(answer), _SHOWN)}.", _REMEDY)
+            raise WorkerError(
+                f"`system.http.reply.text` found nothing in {cut(json.dumps(answer), _SHOWN)}.", _remedy()
+            )
         reply = {name: value for name, value in found.items() if value is not None}
         if len(json.dumps(reply)) > MAX_CHARACTERS:
-            raise WorkerError(f"the reply is longer than {MAX_CHARACTERS} characters.", _REMEDY)
+            raise WorkerError(f"the reply is longer than {MAX_CHARACTERS} characters.", _remedy())
         self._history += [*self._messages, {"role": "assistant", "content": reply["text"]}]
         return reply
 
@@ -93,10 +98,10 @@ class TemplatedDialogue:
         wrong = next((piece for piece in texts if not isinstance(piece, str)), None)
         if wrong is not None:
             raise WorkerError(
-                f"`system.http.stream.text` found {cut(json.dumps(wrong), _SHOWN)}, which is not a text.", _REMEDY
+                f"`system.http.stream.text` found {cut(json.dumps(wrong), _SHOWN)}, which is not a text.", _remedy()
             )
         if not texts:
-            raise WorkerError(f"`system.http.stream.text` found nothing in {len(events)} events.", _REMEDY)
+            raise WorkerError(f"`system.http.stream.text` found nothing in {len(events)} events.", _remedy())
         return "".join(texts)
 
 
@@ -104,4 +109,4 @@ def _search(path: Expression, data: Any, name: str) -> Any:
     try:
         return path.search(data)
     except ExpressionError as problem:
-        raise WorkerError(f"`system.http.{name}` cannot be read from the answer: {problem}.", _REMEDY) from None
+        raise WorkerError(f"`system.http.{name}` cannot be read from the answer: {problem}.", _remedy()) from None

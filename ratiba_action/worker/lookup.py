@@ -21,9 +21,20 @@ def find(address: str) -> Any:
     found: Any = importlib.import_module(module)
     for name in attribute.split("."):
         if not hasattr(found, name):
-            raise AdapterError(f"module {module!r} has no attribute {attribute!r}")
+            raise AdapterError(f"module {module!r} has no attribute {attribute!r}{_nearest(found, name)}")
         found = getattr(found, name)
     return found
+
+
+def _nearest(owner: Any, name: str) -> str:
+    """The end of a message with the name that may be meant: one that the module or class defines itself."""
+    import difflib  # only where something is wrong
+
+    module = getattr(owner, "__module__", getattr(owner, "__name__", None))
+    held = {key: value for key, value in getattr(owner, "__dict__", {}).items() if not key.startswith("_")}
+    own = [key for key, value in held.items() if getattr(value, "__module__", module) == module]
+    near = difflib.get_close_matches(name, own, 1, 0.7)
+    return f" (did you mean {near[0]!r}?)" if near else ""
 
 
 async def create_tables(address: str | None, database_url: str) -> None:

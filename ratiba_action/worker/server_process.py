@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import listeners
 from .http_call import AnswerError, call
+from .program_output import error_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,7 @@ PLACE = "{port}"
 PORTS = range(20_000, 32_000)
 """Below those that Linux gives to connections: no client takes one between the choice and the server's start."""
 _ATTEMPTS = 4
-_KEPT_BYTES = 1200
+_KEPT_BYTES, _SHOWN = 8000, 1200
 _POLL_SECONDS = 0.02
 _ANSWER_SECONDS = 5.0
 _PATIENCE = 2.0
@@ -154,7 +155,8 @@ class Server:
         text = bytes(self._kept).decode("utf-8", "replace")
         if len(self._kept) == _KEPT_BYTES:  # half a word may be half a key
             text = " ".join(text.split(" ")[1:])
-        text = text.strip()
+        here = os.getcwd()  # noqa: PTH109 - pathlib costs start-up time
+        text = error_first(text.replace(f"file://{here}/", "").replace(f"{here}/", ""), _SHOWN)
         return f". It printed last: {text}" if text else ". It printed nothing"
 
     def end(self) -> None:

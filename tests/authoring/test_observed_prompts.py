@@ -53,12 +53,11 @@ def test_validate_names_prompts_in_code_and_documents_that_are_sent_or_read(shop
     found = inspect(shop, read_settings({}, {}), date(2026, 5, 1))
     assert not found.problems
     assert not found.warnings
-    reaches = "reaches a model in `returns`, turn 1, and"
-    documentation = "by its path it is documentation: "
+    reaches = "reaches a model in `returns`, turn 1, so a change of it blocks, although other"
     assert list(map(str, found.observed)) == [
-        f"agent.py:3: its constant `SYSTEM` {reaches} by its path it is code: a change of it is blocking",
-        f"hours.md: is read in `returns`, and {documentation}no change of it is skipped",
-        *(f"knowledge/{name}.md: its text {reaches} {documentation}a change of it is blocking" for name in "ab"),
+        f"agent.py:3: its constant `SYSTEM` {reaches} code is advisory; nothing to do",
+        "hours.md: is read in `returns`, and by its path it is documentation: no change of it is skipped",
+        *(f"knowledge/{name}.md: its text {reaches} documentation is skipped; nothing to do" for name in "ab"),
     ]
 
 

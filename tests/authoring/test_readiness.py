@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from ratiba_action.authoring.readiness import Files, ReadinessCheck, State, check_all
-from ratiba_action.config.configuration import read_configuration
+from ratiba_action.config.configuration import Configuration, read_configuration
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 WORKFLOW = f"""\
@@ -33,6 +33,7 @@ class DescribedMachine:
     extras: tuple[str, ...] = ("judges", "embedded", "docker")
     docker: bool = True
     others: tuple[str, ...] = ()
+    configurations: Mapping[str, Configuration] = field(default_factory=dict)
 
     def git_version(self) -> str | None:
         return self.git
@@ -50,7 +51,10 @@ class DescribedMachine:
         return name in self.extras
 
     def has_file(self, name: str) -> bool:
-        return name in self.others
+        return name in self.others or name in self.configurations
+
+    def configuration(self, name: str) -> Configuration | None:
+        return self.configurations.get(name)
 
     def docker_runs(self) -> bool:
         return self.docker
@@ -177,6 +181,54 @@ def test_a_program_that_the_actions_image_lacks_is_missing_there(system: str, in
     found = checks(machine, replace(FILES, configuration=configuration)).get("image")
     assert (found is not None and found.state is State.MISSING) == bool(lacks)
     assert found is None or f"has no {lacks}," in found.found
+
+
+NODE = read_configuration(
+    "ratiba.yml",
+    b"system: {serve: {command: [npm, start]}, http: {url: 'http://127.0.0.1:{port}/', reply: {text: a}}}\n",
+)
+CONTAINER = read_configuration(
+    "container.yml", b"system: {container: {port: 80}, http: {url: 'http://127.0.0.1:{port}/', reply: {text: a}}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("config", "lacking"),
+    [("", ["image"]), (".github/container.yml", []), ("${{ vars.CONFIG }}", []), ("absent.yml", ["workflow"])],
+)
+def test_the_configuration_that_the_workflow_names_is_the_one_that_is_looked_at(
+    config: str, lacking: list[str]
+) -> None:
+    inputs = f"    with: {{config: '{config}'}}\n" if config else ""
+    machine = DescribedMachine(
+        files={".github/workflows/eval.yml": WORKFLOW + inputs.encode()},
+        configurations={".github/container.yml": CONTAINER},
+        others=("package-lock.json",),
+    )
+    found = check_all(machine, replace(FILES, configuration=NODE), "1.0")
+    assert [check.name for check in found if check.state is State.MISSING] == lacking
+    assert any(check.name == "packages" for check in found) == (not config)
+
+
+@pytest.mark.parametrize(
+    ("given", "calls_models", "warned"),
+    [
+        ("", True, True),
+        ("", False, False),
+        ("    secrets: {openai-api-key: a}\n", True, False),
+        ("    secrets: {provider-keys: a}\n", True, False),
+        ("    secrets: inherit\n", True, False),
+        ("    secrets: {webhook-secret: a}\n", True, True),
+    ],
+)
+def test_a_workflow_without_a_key_is_said_to_leave_edited_prompts_incomplete(
+    given: str,
+    calls_models: bool,  # noqa: FBT001 - a parameter of the test
+    warned: bool,  # noqa: FBT001 - the same
+) -> None:
+    machine = DescribedMachine(files={".github/workflows/eval.yml": WORKFLOW + given.encode()})
+    found = checks(machine, replace(FILES, calls_models=calls_models)).get("keys there")
+    assert (found is not None and found.state is State.OPTIONAL and "secrets.OPENAI_API_KEY" in found.fix) == warned
 
 
 @pytest.mark.parametrize(

@@ -338,8 +338,43 @@ def test_the_workflow_is_the_one_of_the_documentation_for_this_branch(empty: Pat
     page = (PROJECT / "docs/workflows.md").read_text(encoding="utf-8")
     text = (empty / WORKFLOW).read_text(encoding="utf-8")
     assert 'branches: ["trunk"]' in text
-    usual = text.replace('["trunk"]', "[main]")
+    usual = text.replace('["trunk"]', "[main]").partition("    # secrets:\n")[0]
     assert f"```yaml\n{usual}```" in page
+
+
+@pytest.mark.parametrize(
+    ("files", "ignored", "step"),
+    [
+        ({"requirements.txt": "openai\n"}, ".venv/\n", ""),
+        ({"requirements.txt": "openai\n", ".gitignore": "*.log\n"}, "*.log\n", "echo .venv/ >> .gitignore"),
+        ({"requirements.txt": "openai\n", ".gitignore": "/.venv\n"}, "/.venv\n", ""),
+        ({"package.json": '{"scripts": {"start": "node s.js"}}', "package-lock.json": "{}"}, "node_modules/\n", ""),
+    ],
+)
+def test_what_set_up_installs_is_ignored_by_git(
+    files: dict[str, str], ignored: str, step: str, empty: Path, ratiba: Ratiba
+) -> None:
+    for name, content in files.items():
+        (empty / name).write_text(content)
+    options = () if "package.json" in files else ("--function", "bot:answer")
+    steps = json.loads(ratiba("init", "--yes", "--json", *options).stdout)["next"]
+    there = empty / ".gitignore"
+    assert (there.read_text() if there.exists() else "") == ignored
+    assert [each.partition("  #")[0] for each in steps if "gitignore" in each] == ([step] if step else [])
+
+
+def test_a_workflow_of_a_node_bot_says_that_the_image_has_no_node_and_where_a_key_goes(
+    empty: Path, ratiba: Ratiba
+) -> None:
+    (empty / "package.json").write_text('{"scripts": {"start": "node s.js"}}')
+    assert ratiba("init", "--yes").returncode == 0
+    text = (empty / WORKFLOW).read_text(encoding="utf-8")
+    assert "    #   config: .github/container.yml  # the action's image has no npm" in text
+    assert "    #   openai-api-key: ${{ secrets.OPENAI_API_KEY }}  # without one" in text
+    (job,) = yaml.safe_load(text.replace("    # secrets:", "    secrets:").replace("    #   openai", "      openai"))[
+        "jobs"
+    ].values()
+    assert list(job["secrets"]) == ["openai-api-key"]
 
 
 def test_name_action_and_prompts_stand_where_they_belong(empty: Path, ratiba: Ratiba) -> None:

@@ -51,7 +51,10 @@ async def test_a_run_whose_budget_holds_not_everything_says_so_first_and_in_its_
 async def test_a_run_of_which_nothing_is_recorded_says_that_the_system_is_not_in_the_sum(live: LiveRepository) -> None:
     live.scenario("first", "Hello")
     ended = await live.gate("--dry-run")
-    assert "The system's own model calls are not recorded, so their cost is not included." in ended.printed
+    assert (
+        "No recording says yet which models the system calls, so the cost of its own calls is not included."
+        in ended.printed
+    )
 
 
 async def test_an_automatic_run_says_that_it_costs_nothing_while_recordings_fit(live: LiveRepository) -> None:

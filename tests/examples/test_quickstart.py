@@ -47,7 +47,7 @@ def test_a_prompt_edit_is_red_without_a_key_and_its_line_is_named(name: str, tmp
     programs = f"{PROJECT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
     def run(command: str) -> tuple[int, str]:
-        variables = "export RATIBA_OPENAI_API_KEY=none RATIBA_OPENAI_BASE_URL=http://127.0.0.1:8081/v1\n"
+        variables = "export RATIBA_OPENAI_API_KEY=not-a-key RATIBA_OPENAI_BASE_URL=http://127.0.0.1:8081/v1\n"
         assert variables in _RECORD
         done = subprocess.run(
             ["sh", "-ec", (variables + command).replace("8081", port)],

@@ -160,6 +160,11 @@ def test_ordinary_text_holds_no_credential(text: str) -> None:
         ("Call +254 722 345 678 or write to amina@example.com.", "Call +254***678 or write to a***@***"),
         ("Paid KES 15000 on 2026-04-25, receipt 123456", "Paid KES 15000 on 2026-04-25, receipt 123456"),
         ("Ni saa nane mchana – karibu", "Ni saa nane mchana – karibu"),
+        (
+            "bot@1.0.0 npm@11.0 actions/checkout@v4.1.0 a@2.0.0-rc.1",
+            "bot@1.0.0 npm@11.0 actions/checkout@v4.1.0 a@2.0.0-rc.1",
+        ),
+        ("amina@192.168.0.1, amina@4you.co.ke, amina@example.com.5", "a***@***, a***@***, a***@***.5"),
     ],
 )
 def test_masking_a_text_leaves_what_identifies_nobody(text: str, masked: str) -> None:

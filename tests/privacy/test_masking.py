@@ -46,6 +46,13 @@ def test_empty_and_tiny_secrets_change_nothing() -> None:
     assert mask_secrets("a cat sat", ["", " ", "at"]) == "a cat sat"
 
 
+@pytest.mark.parametrize("key", ["none", "Dummy", " null\n", "test"])
+def test_what_people_give_as_no_key_tears_no_hole_into_a_sentence(key: str) -> None:
+    sentence = f"0 if it calls {key.strip()}"
+    assert Redactor([key]).text(sentence) == sentence
+    assert Redactor([f"{key.strip()}-9f3a"]).text(f"the key {key.strip()}-9f3a") == "the key ***"
+
+
 def test_a_report_is_masked_wherever_the_secret_hides() -> None:
     report = sample_report(
         results=(

@@ -20,6 +20,7 @@ from ratiba_action.run.notes import (
     how_to_confirm,
     notes_of_baseline,
     notes_of_clocks,
+    outdated,
     shortfall,
     unseen_calls,
 )
@@ -156,3 +157,25 @@ def test_a_zone_that_only_the_language_gives_is_named_with_its_scenarios() -> No
 def test_an_incomplete_run_is_not_called_the_baseline_to_come(conclusion: Conclusion, *, first: bool) -> None:
     notes = notes_of_baseline(EarlierRuns(notes=(FIRST_RUN,)), Verdict(conclusion, ""), AnswerOrigin.REPLAY)
     assert notes == ((FIRST_RUN,) if first else ())
+
+
+@pytest.mark.parametrize(
+    ("llm", "edited", "source", "command"),
+    [
+        (Llm.AUTO, ("prompts/a.md",), "authored", "ratiba record --scenario a --authored --accept"),
+        (Llm.AUTO, ("prompts/a.md",), "live", "ratiba record --scenario a --accept"),
+        (Llm.AUTO, (), "live", ""),
+        (Llm.LIVE, ("prompts/a.md",), "live", ""),
+    ],
+)
+def test_recordings_that_an_edited_prompt_outdates_wait_to_be_made_again(
+    llm: Llm, edited: tuple[str, ...], source: str, command: str
+) -> None:
+    calls = [SimpleNamespace(scenario_id=name, party=Party.SYSTEM, replayed=name == "b") for name in "abc"]
+    head: Any = SimpleNamespace(
+        edited_prompts=edited, recordings={name: [SimpleNamespace(source=source)] for name in "ab"}
+    )
+    run: Any = SimpleNamespace(llm=llm)
+    ledger: Any = SimpleNamespace(calls=calls)
+    found = outdated(run, head, ledger)
+    assert [text.partition("run: ")[2] for text in found] == ([command] if command else [])

@@ -135,6 +135,12 @@ def test_what_to_do_without_a_recording_names_the_key_of_the_provider_that_would
     assert "groq-api-key" not in remedy
 
 
+def test_recordings_of_a_stand_in_are_made_again_as_such() -> None:
+    remedy = recording_remedy({}, "openai", "greeting", variant="brief", authored=True)
+    assert "ratiba record --scenario greeting --variant brief --authored --accept" in remedy
+    assert "--authored" not in recording_remedy({}, "openai", "greeting")
+
+
 def test_a_short_key_of_a_server_of_ones_own_is_used_and_masked() -> None:
     settings = read_settings({"GROQ_API_KEY": "sk-1234"}, {})
     assert keys_of(settings, DECLARED)["groq"] == "sk-1234"

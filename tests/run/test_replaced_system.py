@@ -63,3 +63,17 @@ def test_another_way_to_an_image_names_another_system(
     http = {"url": "http://127.0.0.1:{port}/", "reply": {"text": "text"}}
     base, head = (SystemBlock.model_validate({"http": http, "container": each}) for each in ({"port": 80}, container))
     assert any("container" in phrase for phrase in replaced_system(head, base, lambda _: ("", ""))) is is_another
+
+
+def test_of_a_long_block_only_the_key_that_differs_is_named() -> None:
+    def served(reply: str, **body: object) -> SystemBlock:
+        http = {"url": "http://127.0.0.1:8000/chat", "body": {"text": "${message}", **body}, "reply": {"text": reply}}
+        return SystemBlock.model_validate({"http": http})
+
+    def phrases(head: SystemBlock, base: SystemBlock) -> tuple[str, ...]:
+        return replaced_system(head, base, lambda _: ("", ""))
+
+    assert phrases(served("answer"), served("text")) == ("system.http.reply.text is 'answer' (base: 'text')",)
+    assert phrases(served("text", extra=None), served("text")) == ("system.http.body.extra is not set (base: not set)",)
+    (phrase,) = phrases(served("a." + "b" * 300 + ".c"), served("a." + "b" * 300 + ".d"))
+    assert phrase.endswith(".c' (base: …'bbbbbbbbbbbbbbbbbbbbbbbbbbbbb.d')")

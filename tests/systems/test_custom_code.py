@@ -75,6 +75,7 @@ async def test_a_function_is_a_rule(tmp_path: Path, start_worker: StartWorker) -
     [
         ("import nowhere_to_be_found", "nowhere_to_be_found"),
         ("", "has no attribute 'Tone'"),
+        ("from typing import Any as Tome\nclass Tonne: pass", "has no attribute 'Tone' (did you mean 'Tonne'?)"),
         ("class Tone: pass", "no method measure"),
         ("def Tone(evidence): raise RuntimeError('dropped')", "RuntimeError: dropped"),
         ("def Tone(evidence): return 1.0", "answered 1.0"),

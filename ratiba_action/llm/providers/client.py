@@ -193,7 +193,7 @@ class ProviderClient:
             ) as response:
                 raw = await self._read(response)
         except (NoTokenError, *_NOT_SENT) as error:
-            return NotSent(_why_not_sent(error))
+            return NotSent(_why_not_sent(error, self._origin(provider)))
         except TimeoutError:
             return Unknown(f"no whole answer came within {self._timeouts.total:g} seconds")
         except (aiohttp.ClientError, OSError, ValueError) as error:
@@ -213,6 +213,13 @@ class ProviderClient:
         address = route.address(endpoint, str(body.get("model", "")))
         sent = route.format.sent(body, route.output_limit)
         return WrittenRequest(address, headers, json.dumps(sent).encode("ascii"))
+
+    def _origin(self, provider: str) -> str:
+        """Scheme, host and port of a provider's address: its path or user may hold a key."""
+        route = self._routes.get(provider)
+        split = urlsplit(route.address("") if route is not None else "")
+        port = f":{split.port}" if split.port else ""
+        return f"{split.scheme}://{split.hostname}{port}" if split.hostname else "the provider"
 
     async def _read(self, response: aiohttp.ClientResponse) -> bytes | None:
         """The whole body, None when it is too large."""
@@ -238,10 +245,12 @@ def _how_to_give_a_key(provider: str) -> str:
     return f"Set the variable that providers.{provider}.key names"
 
 
-def _why_not_sent(error: Exception) -> str:
+def _why_not_sent(error: Exception, origin: str) -> str:
     if isinstance(error, NoTokenError):
         return f"Google gave no token for the service account ({error})"
-    return f"no connection could be made ({type(error).__name__})"
+    if isinstance(getattr(error, "os_error", None), ConnectionRefusedError):
+        return f"nothing listens at {origin}"
+    return f"no connection to {origin} could be made ({type(error).__name__})"
 
 
 def _proxy(route: ProviderRoute, environment: Mapping[str, str]) -> dict[str, Any]:

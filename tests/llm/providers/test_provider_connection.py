@@ -115,3 +115,11 @@ async def test_a_request_is_never_sent_twice_by_itself() -> None:
     assert isinstance(first, Answered)
     assert isinstance(second, Unknown)
     assert len(seen) == 2
+
+
+async def test_an_address_where_nothing_listens_is_named_without_its_path() -> None:
+    with socket.socket() as taken:  # bound and not listening: nobody else can answer there
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        outcome = await ask(f"http://127.0.0.1:{port}/key-in-a-path/v1", {})
+    assert outcome == NotSent(f"nothing listens at http://127.0.0.1:{port}")

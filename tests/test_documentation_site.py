@@ -1,0 +1,72 @@
+"""The built documentation on a phone and a laptop, in both themes. `make docs` installs MkDocs."""
+
+import os
+import subprocess
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from tests.support.accessibility import axe_core, violations
+from tests.support.browser import Page, browser_page, needs_chromium
+
+pytestmark = pytest.mark.processes
+
+PROJECT = Path(__file__).parents[1]
+MKDOCS = PROJECT / ".venv/docs/bin/mkdocs"
+OF_THE_THEME = frozenset({"aria-dialog-name", "landmark-unique", "scrollable-region-focusable"})
+"""Rules that the theme's own elements break: its search, its navigation, and blocks of code wider than the page."""
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    if not MKDOCS.exists():
+        pytest.skip("make docs installs MkDocs")
+    folder = tmp_path_factory.mktemp("documentation")
+    command = [str(MKDOCS), "build", "--quiet", "--site-dir", str(folder)]
+    environment = {**os.environ, "NO_MKDOCS_2_WARNING": "1"}
+    built = subprocess.run(command, cwd=PROJECT, env=environment, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site))) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Page]:
+    with browser_page(tmp_path_factory.mktemp("profile")) as page:
+        yield page
+
+
+def pages(site: Path) -> list[str]:
+    """Every page; of the decisions, which have one form, the first and the last."""
+    found = sorted(path.parent.relative_to(site).as_posix() for path in site.rglob("index.html"))
+    decisions = [page for page in found if page.startswith("decisions/0")]
+    return [page for page in found if page not in decisions[1:-1]]
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_every_page_is_accessible(width: int, theme: str, site: Path, address: str, browser: Page) -> None:
+    script, wrong = axe_core(), dict[str, list[str]]()
+    browser.look(width, theme)
+    for page in pages(site):
+        browser.open(f"{address}/{page}/")
+        found = [each for each in violations(browser, script) if each.partition(":")[0] not in OF_THE_THEME]
+        if found:
+            wrong[page] = found
+    assert wrong == {}
