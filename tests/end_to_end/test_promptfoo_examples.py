@@ -12,8 +12,9 @@ from shutil import which
 
 import pytest
 
-from benchmarks.import_examples import environment, run_two_commands, stand_in, write_repository
+from benchmarks.import_examples import run_two_commands, write_repository
 from benchmarks.promptfoo_examples import EXAMPLES
+from benchmarks.promptfoo_runs import environment, stand_in
 
 pytestmark = pytest.mark.processes
 KEPT = json.loads((Path(__file__).parent / "promptfoo_examples.json").read_text())
