@@ -2,7 +2,8 @@
 
 Each one of ``benchmarks/promptfoo_examples.py`` and ``benchmarks/promptfoo_repositories.py`` is a new git repository,
 with an empty home folder. Run ``python -m benchmarks.import_examples FOLDER/node_modules`` (see
-
+``benchmarks/promptfoo_runs.py``); ``--write FILE`` keeps promptfoo's verdicts, with which
+``tests/end_to_end/test_promptfoo_examples.py`` compares the gate's.
 """
 
 import argparse
@@ -16,7 +17,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from benchmarks.promptfoo_examples import EXAMPLES, SERVER, Files
-from benchmarks.promptfoo_repositories import REPOSITORIES
+from benchmarks.promptfoo_repositories import DIFFERENT, REPOSITORIES, RUN_CODE
 from benchmarks.promptfoo_runs import (
     Verdicts,
     by_test,
@@ -41,10 +42,17 @@ def write_repository(folder: Path, files: Files, address: str, home: Path) -> No
         subprocess.run(["git", *words], cwd=folder, check=True, env=environment)
 
 
-def run_two_commands(folder: Path, variables: Mapping[str, str]) -> tuple[Verdicts, int, str]:
-    """The verdicts of the gate, its exit code, and what both commands printed."""
+def run_two_commands(
+    folder: Path, variables: Mapping[str, str], *, runs_code: bool = False
+) -> tuple[Verdicts, int, str]:
+    """The verdicts of the gate, its exit code, and what both commands printed.
+
+    Args:
+        runs_code: the import is given ``--run-code``.
+    """
     printed, code = "", 0
-    for words in (["import", "promptfoo", "."], ["gate", "--llm", "live"]):
+    first = ["import", "promptfoo", ".", *(["--run-code"] if runs_code else [])]
+    for words in (first, ["gate", "--llm", "live"]):
         done = run_ratiba(words, folder, variables)
         printed, code = printed + done.stdout + done.stderr, done.returncode
     results = gate_results(folder)
@@ -69,12 +77,20 @@ def main() -> int:
             home.mkdir()
             write_repository(folder, files, address, home)
             variables = environment(address, home)
-            kept[name] = run_promptfoo(modules, folder, variables)
-            ours, code, printed = run_two_commands(folder, variables)
+            try:
+                kept[name] = run_promptfoo(modules, folder, variables)
+            except RuntimeError as error:
+                wrong += 1
+                sys.stdout.write(f"{name}: {error}\n")
+                continue
+            ours, code, printed = run_two_commands(folder, variables, runs_code=name in RUN_CODE)
         passed = all(all(each) for each in kept[name].values())
         same = ours == kept[name] and code == (0 if passed else 1)
-        wrong += not same
-        sys.stdout.write(f"{name}: {'the same' if same else f'promptfoo {kept[name]}, gate {ours}, exit {code}'}\n")
+        reported = not same and name in DIFFERENT and DIFFERENT[name] in printed
+        wrong += not same and not reported
+        verdict = "the same" if same else f"promptfoo {kept[name]}, gate {ours}, exit {code}"
+        verdict += f"; the report says so of {DIFFERENT[name]}" if reported else ""
+        sys.stdout.write(f"{name}: {verdict}\n")
         sys.stdout.write(printed if arguments.show or not same else "")
     if arguments.write is not None:
         arguments.write.write_text(json.dumps(kept, indent=1) + "\n")

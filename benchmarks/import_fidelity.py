@@ -1,7 +1,7 @@
 """Whether an imported promptfoo suite means the same: promptfoo and the gate on one corpus, verdict by verdict.
 
-Run ``python -m benchmarks.import_fidelity FOLDER/node_modules`` (see ``benchmarks/promptfoo_runs.py``). ``--write FILE`` keeps promptfoo's verdicts, with
-which ``tests/commands/test_promptfoo_verdicts.py`` compares the import; ``--kept FILE`` takes them instead of a run.
+Run ``python -m benchmarks.import_fidelity FOLDER/node_modules`` (see ``benchmarks/promptfoo_runs.py``). ``--write
+FILE`` keeps promptfoo's verdicts, with which ``tests/commands/test_promptfoo_verdicts.py`` compares the import; ``--kept FILE`` takes them instead of a run.
 ``--judged`` compares assertions of judges instead, and ``--speed N`` the time of a suite of N tests.
 """
 

@@ -139,6 +139,7 @@ def environment(address: str, home: Path) -> dict[str, str]:
         "RATIBA_ANTHROPIC_BASE_URL": address,
         "PROMPTFOO_DISABLE_TELEMETRY": "1",
         "PROMPTFOO_DISABLE_UPDATE": "1",
+        "PROMPTFOO_DISABLE_REMOTE_GENERATION": "true",
         "PROMPTFOO_CONFIG_DIR": str(home),
     }
 

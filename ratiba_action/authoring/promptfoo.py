@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, product
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from ratiba_action.authoring.imports import (
     TEST,
@@ -30,12 +31,14 @@ from ratiba_action.authoring.promptfoo_assertions import (
     plain_text,
     rule_of,
 )
+from ratiba_action.authoring.promptfoo_attacks import attack_rubric, is_attack
+from ratiba_action.authoring.promptfoo_code import CODE, OPTION, ProjectCode, is_code
 from ratiba_action.authoring.promptfoo_conversations import join_conversations
 from ratiba_action.authoring.promptfoo_providers import with_environment
 from ratiba_action.authoring.promptfoo_rows import LEFT_OUT, UNNAMED, read_row, with_commas
 from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, names_any, read_system
 from ratiba_action.authoring.promptfoo_values import fill
-from ratiba_action.errors import SuiteError
+from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.privacy.identifiers import find_identifiers
 from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.strict_yaml import Path, YamlDocument
@@ -52,7 +55,10 @@ _MESSAGES = ("input", "question", "query", "message", "prompt", "user_input", "t
 _CODE = "not imported: code is not run"
 _NEAR, _PERSON = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL
 CONFIGURATION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "redteam": (_PERSON, "not imported: write scenarios for the attacks that you know"),
+    "redteam": (
+        _PERSON,
+        "not imported: promptfoo generates its tests. Run `promptfoo redteam generate -o FILE`, and import FILE",
+    ),
     "derivedMetrics": (_PERSON, "not imported: use `gates` of a file of cases"),
     "nunjucksFilters": (_PERSON, _CODE),
     "extensions": (_PERSON, _CODE),
@@ -76,7 +82,8 @@ OPTIONS: Mapping[str, tuple[ImportOutcome, str]] = {
     **dict.fromkeys(("provider", "rubricPrompt"), (_NEAR, "left out: the configuration names the judge")),
     **dict.fromkeys(("disableVarExpansion", "disableDefaultAsserts"), (ImportOutcome.MAPPED, "applied")),
     **dict.fromkeys(("disableConversationVar", "runSerially"), (_NEAR, LEFT_OUT)),
-    "transformVars": (_PERSON, "not imported: write the variables that it makes into the tests"),
+    "transformVars": (_PERSON, f"not imported: it is code, which an import runs only with {OPTION}"),
+    "storeOutputAs": (_PERSON, "not imported: make the tests turns of one scenario, or write the reply into the next"),
 }
 """Keys of a test's ``options``."""
 ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
@@ -149,12 +156,14 @@ class _Reader:
         found: cases, findings and the system.
         message: variable that is the user's message; empty to choose it.
         prefix: begins the names of new prompt files.
+        code: runs what makes tests and variables; None if nobody asked for it.
     """
 
     folder: SourceFolder
     found: Import
     message: str
     prefix: str
+    code: ProjectCode | None = None
     prompt: str | None = None
     templates: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -313,10 +322,10 @@ class _Reader:
                 tests += self._files(place, item)
             elif isinstance(item, Mapping) and str(item.get("path")).removeprefix("file://").endswith(_DATA):
                 tests += self._files(place, item["path"])
+            elif isinstance(item, Mapping) and isinstance(item.get("path"), str) and is_code(item["path"]):
+                tests += self._made(place, item["path"], *([item["config"]] if "config" in item else []))
             elif isinstance(item, Mapping) and isinstance(item.get("path"), str):
-                self.found.note(
-                    place, _PERSON, "tests", f"not imported: {shorten(item['path'])} generates them by code"
-                )
+                tests += self._files(place, item["path"])
             else:
                 part = self._part(document, inner, item, "a test")
                 tests += [[part]] if part is not None else []
@@ -325,6 +334,8 @@ class _Reader:
     def _files(self, place: tuple[str, int], reference: str) -> list[list[_Part]]:
         """The tests of other files, which must lie inside the folder."""
         name = reference.removeprefix("file://").removeprefix("./")
+        if is_code(reference):
+            return self._made(place, reference)
         if "://" in name or not name.endswith(_DATA):
             result = f"not imported: {shorten(reference)} is not a YAML, JSON, JSON Lines or CSV file"
             self.found.note(place, _PERSON, "tests", result)
@@ -343,12 +354,44 @@ class _Reader:
             tests += self._of_document(document)
         return tests
 
+    def _made(self, place: tuple[str, int], reference: str, *config: Any) -> list[list[_Part]]:
+        """The tests that code makes.
+
+        Args:
+            config: what it is given.
+        """
+        name = shorten(reference)
+        if self.code is None:
+            result = f"not imported: {name} makes them by code, which an import runs only with {OPTION}"
+            self.found.note(place, _PERSON, "tests", result)
+            return []
+        try:
+            made = self.code.call(self.folder, reference, "generate_tests", *config)
+        except NotImportedError as error:
+            self.found.note(place, _PERSON, "tests", f"not imported: {error}")
+            return []
+        except SuiteError as error:
+            self.found.wrong(place, f"tests: {error.problems[0]}")
+            return []
+        if not isinstance(made, list):
+            self.found.wrong(place, f"tests: {name} makes {shorten(made)}, which is not a list of tests")
+            return []
+        result = f"{name} makes {len(made)} today; import again when it makes others"
+        self.found.note(place, ImportOutcome.MAPPED, "tests", result)
+        path = reference.removeprefix("file://").removeprefix("./").partition(":")[0]
+        return self._listed(YamlDocument(self.folder.name(path), made, {}), (), made)
+
     def document(self, name: str) -> YamlDocument:
         """A file as data; of a CSV file with any separator, and columns without a name left out.
 
         Raises:
             SuiteError: it cannot be read or is malformed.
         """
+        if self.code is not None and name.endswith(CODE):
+            try:
+                return YamlDocument(self.folder.name(name), self.code.call(self.folder, name, ""), {})
+            except NotImportedError as error:
+                raise SuiteError([FileProblem(self.folder.name(name), 1, str(error))]) from error
         if not name.endswith(".csv"):
             return self.folder.document(name)
         changed = with_commas(self.folder.text(name))
@@ -384,7 +427,7 @@ class _Reader:
         if options.get("disableDefaultAsserts") is True and len(layers) > 1:
             layers = [_Part(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
         try:
-            variables = self._variables(layers)
+            variables = self._transformed(place, options.get("transformVars"), self._variables(layers))
             combinations = [variables] if options.get("disableVarExpansion") is True else _combinations(variables)
             own = next((name for layer in layers[::-1] for name in self._variables([layer])), "")
             messages = [
@@ -500,8 +543,7 @@ class _Reader:
         """What assertions look at besides the reply: transforms, the test, tools and the format of the request."""
         prompt = self.found.system.block.get("prompt", {}) if self.found.system is not None else {}
         request = prompt.get("request", {})
-        form = request.get("response_format")
-        parsed = isinstance(form, Mapping) and form.get("type") == "json_schema" and prompt.get("provider") == "openai"
+        parsed = self.found.system is not None and self.found.system.parses
         test: dict[str, Any] = {}
         for layer in layers:
             test |= {key: layer.data[key] for key in ("description", "metadata", "threshold") if key in layer.data}
@@ -578,7 +620,12 @@ class _Reader:
         part = self._part(layer.document, (*layer.path, "options"), value, "options") if value is not None else None
         if part is None:
             return {}
-        self._keys(part, OPTIONS, ("transform", "postprocess", "prefix", "suffix"), "options.")
+        read = ["transform", "postprocess", "prefix", "suffix"]
+        if self.code is not None and "transformVars" in part.data:
+            read.append("transformVars")
+            result = "applied by the import, to the variables as they are today"
+            self.found.note(part.place("transformVars"), ImportOutcome.MAPPED, "options.transformVars", result)
+        self._keys(part, OPTIONS, read, "options.")
         return part.data
 
     def _variables(self, layers: Sequence[_Part]) -> dict[str, Any]:
@@ -596,7 +643,29 @@ class _Reader:
                 self.found.wrong(layer.place("vars"), f"vars: {shorten(given)} is not a mapping")
                 continue
             values |= given or {}
-        return {name: self._loaded(value) for name, value in values.items()}
+        return {name: self._loaded(value, name, values) for name, value in values.items()}
+
+    def _transformed(self, place: tuple[str, int], code: Any, variables: dict[str, Any]) -> dict[str, Any]:
+        """The variables of a test with those that ``transformVars`` makes of them."""
+        if self.code is None or not isinstance(code, str):
+            return variables
+        # A test has the same number in each import.
+        number = str(uuid5(NAMESPACE_URL, json.dumps(variables, sort_keys=True, default=str)))
+        given = (variables, {"prompt": {}, "uuid": number})
+        try:
+            if code.startswith("file://"):
+                made = self.code.call(self.folder, code, "get_transform", *given)
+            else:
+                made = self.code.inline(self.folder, code, ("vars", "context"), *given)
+        except (NotImportedError, SuiteError) as error:
+            reason = error.problems[0] if isinstance(error, SuiteError) else error
+            self.found.note(place, _PERSON, "options.transformVars", f"not imported: {reason}")
+            return variables
+        if not isinstance(made, Mapping):
+            result = f"not imported: it makes {shorten(made)}, which is not a mapping"
+            self.found.note(place, _PERSON, "options.transformVars", result)
+            return variables
+        return {**variables, **made}
 
     def _merged(self, place: tuple[str, int], references: Sequence[str]) -> Mapping[str, Any] | None:
         """The variables of files, those of a later one first."""
@@ -620,12 +689,19 @@ class _Reader:
                 merged |= data
         return merged
 
-    def _loaded(self, value: Any) -> Any:
-        """A value; of a text that names a file its content, and of a pattern the content of each file."""
+    def _loaded(self, value: Any, variable: str = "", others: Mapping[str, Any] | None = None) -> Any:
+        """A value; of a text that names a file its content, of code its result, of a pattern each file's content.
+
+        Args:
+            variable: its name; empty for a value of an assertion.
+            others: all variables of the test.
+        """
         if isinstance(value, list):
-            return [self._loaded(each) for each in value]
+            return [self._loaded(each, variable, others) for each in value]
         if not isinstance(value, str) or not value.startswith("file://"):
             return value
+        if variable and is_code(value):
+            return self._computed(value, variable, others or {})
         name = value.removeprefix("file://").removeprefix("./")
         if not name.endswith(_TEXT):
             raise NotImportedError(f"{shorten(value)} is not a text file")
@@ -635,6 +711,22 @@ class _Reader:
         if not 0 < len(names) <= _MAX_FILES:
             raise NotImportedError(f"{shorten(value)} names {len(names)} files; allowed: 1 to {_MAX_FILES}")
         return [self._content(each) for each in names]
+
+    def _computed(self, reference: str, variable: str, others: Mapping[str, Any]) -> Any:
+        """The value of a variable that code makes.
+
+        Raises:
+            NotImportedError: it fails, or nobody asked to run it.
+            SuiteError: it cannot be read.
+        """
+        if self.code is None:
+            raise NotImportedError(
+                f"{shorten(reference)} makes a variable by code, which an import runs only with {OPTION}"
+            )
+        made = self.code.call(self.folder, reference, "get_var", variable, self.prompt or "", others)
+        if not isinstance(made, Mapping) or made.get("error") or "output" not in made:
+            raise NotImportedError(f"{shorten(reference)} makes {shorten(made)}, which has no `output`")
+        return made["output"]
 
     def _content(self, name: str) -> str:
         """The text of a file, and of YAML its JSON, as promptfoo reads it."""
@@ -786,8 +878,10 @@ class _Reader:
             NotImportedError: a file of it cannot be used.
         """
         value, own = part.data.get("value"), part.data.get("transform")
-        is_code = rule_of(str(part.data.get("type"))).is_code
-        value = self._code_of(value, variables) if is_code else self._rendered(value, variables)
+        runs = rule_of(str(part.data.get("type"))).is_code
+        value = self._code_of(value, variables) if runs else self._rendered(value, variables)
+        if is_attack(part.data.get("type")):
+            value = attack_rubric(part.data["type"], value, more["test"].get("metadata"))
         transform = [*more["transform"], *([self._code_of(own, {})] if isinstance(own, str) else [])]
         return {**part.data, **more, "value": value, "transform": transform}
 
@@ -824,17 +918,26 @@ class _Reader:
         return value
 
 
-def read_promptfoo(folder: SourceFolder, name: str, found: Import, message: str = "", prefix: str = "imported") -> None:
+def read_promptfoo(
+    folder: SourceFolder,
+    name: str,
+    found: Import,
+    message: str = "",
+    prefix: str = "imported",
+    *,
+    code: ProjectCode | None = None,
+) -> None:
     """Read one configuration or file of tests.
 
     Args:
         message: variable that is the user's message; empty to choose it.
         prefix: begins the names of new prompt files.
+        code: runs what makes tests and variables; None if nobody asked for it.
 
     Raises:
         SuiteError: a file cannot be read or is malformed.
     """
-    reader = _Reader(folder, found, message, prefix)
+    reader = _Reader(folder, found, message, prefix, code)
     reader.read(name)
     reader.suggest()
     join_conversations(found)

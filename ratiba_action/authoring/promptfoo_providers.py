@@ -96,6 +96,7 @@ class Provider:
         wire: whose format its requests have.
         prompts: labels of the only prompts that it is run with.
         name: its id.
+        parses: assertions of code get its replies as data: a schema stands in the configuration itself.
     """
 
     label: str
@@ -106,6 +107,7 @@ class Provider:
     prompts: tuple[str, ...] = ()
     environment: frozenset[str] = frozenset()
     name: str = ""
+    parses: bool = False
 
     @property
     def needs_program(self) -> bool:
@@ -277,7 +279,9 @@ class ProviderReader:
             entry |= {"transform": transform} if transform else {}
         elif transform:
             raise NotImportedError(f"its transform runs with models in OpenAI's or Anthropic's format, not {wire}")
-        return Provider(label, block, entry, declared, wire, **more)
+        form = config.get("response_format")
+        parses = wire == "openai" and isinstance(form, Mapping) and form.get("type") == "json_schema"
+        return Provider(label, block, entry, declared, wire, parses=parses, **more)
 
     def _request(self, wire: str, config: Mapping[str, Any]) -> dict[str, Any]:
         if wire == "gemini":

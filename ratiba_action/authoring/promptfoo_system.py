@@ -119,11 +119,20 @@ class _SystemReader:
             if provider.block and provider.declared and not any("key" in each for each in provider.declared.values())
         }
         more |= {"prices": free} if free else {}
+        parses = self._parses([provider for _, provider in pairs])
         if needs_program:
-            return self._by_program(pairs, files, names, more)
+            return replace(self._by_program(pairs, files, names, more), parses=parses)
         variants = self._variants(pairs, _block_of_variant)
         block = {"prompt": _block(*pairs[0]), **({"variants": variants} if variants else {})}
-        return ImportedSystem(block, files, names, more=more, pairs=_named(pairs, variants))
+        return ImportedSystem(block, files, names, more=more, pairs=_named(pairs, variants), parses=parses)
+
+    def _parses(self, providers: Sequence[Provider]) -> bool:
+        """Whether code of assertions gets the replies as data, as promptfoo gives those of a ``json_schema``."""
+        as_data = [provider for provider in providers if provider.parses]
+        if as_data and len(as_data) < len(providers):
+            result = "code of assertions gets replies as text here, since not all providers have a `json_schema`"
+            self.found.note((self.document.name, 1), ImportOutcome.MANUAL, "providers: response_format", result)
+        return len(as_data) == len(providers)
 
     def _program_runs(self, provider: Provider) -> bool:
         if provider.entry is None:
