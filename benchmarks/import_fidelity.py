@@ -1,8 +1,9 @@
 """Whether an imported promptfoo suite means the same: promptfoo and the gate on one corpus, verdict by verdict.
 
-Run ``python -m benchmarks.import_fidelity FOLDER/node_modules`` (see ``benchmarks/promptfoo_runs.py``). ``--write
-FILE`` keeps promptfoo's verdicts, with which ``tests/commands/test_promptfoo_verdicts.py`` compares the import; ``--kept FILE`` takes them instead of a run.
-``--judged`` compares assertions of judges instead, and ``--speed N`` the time of a suite of N tests.
+Run ``python -m benchmarks.import_fidelity FOLDER/node_modules`` (see ``benchmarks/promptfoo_runs.py``). With
+``--write FILE`` it keeps promptfoo's verdicts, with which ``tests/commands/test_promptfoo_verdicts.py`` compares the
+import; ``--kept FILE`` takes them instead of a run. ``--judged`` compares assertions of judges instead, and ``--speed N``
+the time of a suite of N tests.
 """
 
 import argparse
@@ -32,6 +33,8 @@ from benchmarks.promptfoo_runs import (
     stand_in,
 )
 
+_LATENCY = 0.1
+"""Seconds before each answer of the suite whose time is measured."""
 _JUDGES = "judge: {provider: openai, model: gpt-5.6, cross_check: null}\n"
 
 
@@ -81,6 +84,12 @@ def gate_verdicts(corpus: Mapping[str, Files], folder: Path, variables: Mapping[
     return found
 
 
+def _places(place: Path, address: str) -> tuple[Path, dict[str, str]]:
+    """The folder of a repository, and the variables of a home folder beside it."""
+    (place / "home").mkdir()
+    return place / "repository", environment(address, place / "home")
+
+
 def write_corpus(corpus: Mapping[str, Files], folder: Path, modules: Path) -> None:
     """A repository with each configuration in a folder of its own, and promptfoo's packages."""
     for name, files in corpus.items():
@@ -88,7 +97,7 @@ def write_corpus(corpus: Mapping[str, Files], folder: Path, modules: Path) -> No
             (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / name / path).write_text(content)
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
-    (folder / ".gitignore").write_text("node_modules\n.promptfoo\nratiba-report\nout.json\n")
+    (folder / ".gitignore").write_text("node_modules\nratiba-report\nout.json\n")
     (folder / "node_modules").symlink_to(modules)
 
 
@@ -105,9 +114,8 @@ def compare(modules: Path, corpus: Mapping[str, Files], kept: Verdicts | None, m
     theirs, ours = dict(kept or {}), Imported()
     for group in _groups(corpus):
         with tempfile.TemporaryDirectory() as name, stand_in() as address:
-            folder = Path(name)
+            folder, variables = _places(Path(name), address)
             write_corpus(group, folder, modules)
-            variables = environment(address, folder / ".promptfoo")
             for each in group if kept is None else ():
                 theirs |= run_promptfoo(modules, folder / each, variables)
                 sys.stderr.write(f"{each}\n")
@@ -145,7 +153,7 @@ def _report(theirs: Verdicts, ours: Imported, corpus: Mapping[str, Files]) -> in
 
 
 def speed(modules: Path, tests: int) -> int:
-    """Print the time of promptfoo and of the gate on one suite, four calls at a time, each of which takes 50 ms."""
+    """Print the time of promptfoo and of the gate on one suite, four calls at a time, each of which takes 0.1 s."""
     suite = [
         {
             "description": f"t{number:04}",
@@ -159,10 +167,9 @@ def speed(modules: Path, tests: int) -> int:
         for number in range(tests)
     ]
     written = json.dumps({"prompts": [PROMPT], "providers": [MODEL], "tests": suite})
-    with tempfile.TemporaryDirectory() as name, stand_in(0.05) as address:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as name, stand_in(_LATENCY) as address:
+        folder, variables = _places(Path(name), address)
         write_corpus({"speed": {"promptfooconfig.json": written}}, folder, modules)
-        variables = environment(address, folder / ".promptfoo")
         started = time.monotonic()
         theirs = run_promptfoo(modules, folder / "speed", variables)
         between = time.monotonic()

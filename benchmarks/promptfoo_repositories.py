@@ -318,8 +318,9 @@ tests:
         return { ...vars, name: first };
     assert: [{type: regex, value: 'Habari, o\\.'}]
   - description: t0004 made by code
+    options: {transformVars: '({ ...vars })'}
     vars: {name: 'file://name.py', question: 'file://question.js'}
-    assert: [{type: contains, value: NAME OF T}, {type: javascript, value: "context.vars.question === 'for name'"}]
+    assert: [{type: contains, value: name of t}, {type: javascript, value: "context.vars.question === 'for name'"}]
 """
 _NAME_PY = "def get_var(var_name, prompt, other_vars):\n    return {'output': var_name + ' of t'}\n"
 _QUESTION_JS = "module.exports = (name, prompt, others) => ({ output: 'for ' + Object.keys(others)[1] });\n"
@@ -380,8 +381,8 @@ tests:
     vars: {lugha: 中文, swali: 车站在哪里🚉}
     assert: [{type: contains-any, value: [车站, 火车]}, {type: javascript, value: '[...output].length < 60'}]
   - description: t0004 Ελληνικά
-    vars: {lugha: Ελληνικά, swali: που είναι ο ΣΤΑΘΜΌΣ}
-    assert: [{type: icontains, value: σταθμόσ}]
+    vars: {lugha: Ελληνικά, swali: που είναι ΣΤΑΘΜΌΣ}
+    assert: [{type: icontains, value: σταθμός}]
 """
 
 _JUDGED = """
@@ -392,7 +393,9 @@ defaultTest:
   assert:
     - {type: llm-rubric, value: 'It is polite. {{question}}', metric: Polite}
 tests:
-  - {description: t0001, vars: {question: How do I pay?, reply: GOOD pay by card}, assert: [{type: contains, value: pay}]}
+  - description: t0001
+    vars: {question: How do I pay?, reply: GOOD pay by card}
+    assert: [{type: contains, value: pay}]
   - description: t0002
     vars: {question: Where is it?, reply: GOOD answer}
     assert:

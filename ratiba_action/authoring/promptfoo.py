@@ -427,7 +427,7 @@ class _Reader:
         if options.get("disableDefaultAsserts") is True and len(layers) > 1:
             layers = [_Part(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
         try:
-            variables = self._transformed(place, options.get("transformVars"), self._variables(layers))
+            variables = self._variables(layers, options.get("transformVars"))
             combinations = [variables] if options.get("disableVarExpansion") is True else _combinations(variables)
             own = next((name for layer in layers[::-1] for name in self._variables([layer])), "")
             messages = [
@@ -628,8 +628,11 @@ class _Reader:
         self._keys(part, OPTIONS, read, "options.")
         return part.data
 
-    def _variables(self, layers: Sequence[_Part]) -> dict[str, Any]:
+    def _variables(self, layers: Sequence[_Part], change: Any = None) -> dict[str, Any]:
         """The variables of a test by name; a text that names a file is its content.
+
+        Args:
+            change: ``transformVars`` of the test, which sees the names of files and not their content.
 
         Raises:
             NotImportedError: a file cannot be read as text.
@@ -643,6 +646,7 @@ class _Reader:
                 self.found.wrong(layer.place("vars"), f"vars: {shorten(given)} is not a mapping")
                 continue
             values |= given or {}
+        values = self._transformed(layers[-1].place(), change, values)
         return {name: self._loaded(value, name, values) for name, value in values.items()}
 
     def _transformed(self, place: tuple[str, int], code: Any, variables: dict[str, Any]) -> dict[str, Any]:
