@@ -2,14 +2,15 @@
 
 Run ``python -m benchmarks.import_fidelity FOLDER/node_modules`` (see ``benchmarks/promptfoo_runs.py``). With
 ``--write FILE`` it keeps promptfoo's verdicts, with which ``tests/commands/test_promptfoo_verdicts.py`` compares the
-import; ``--kept FILE`` takes them instead of a run. ``--judged`` compares assertions of judges instead, and ``--speed N``
-the time of a suite of N tests.
+import; ``--kept FILE`` takes them instead of a run. ``--judged`` compares assertions of judges instead, and ``--speed
+N`` the time of a suite of N tests.
 """
 
 import argparse
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -170,16 +171,24 @@ def speed(modules: Path, tests: int) -> int:
     with tempfile.TemporaryDirectory() as name, stand_in(_LATENCY) as address:
         folder, variables = _places(Path(name), address)
         write_corpus({"speed": {"promptfooconfig.json": written}}, folder, modules)
-        started = time.monotonic()
+        started, before = time.monotonic(), _processor_seconds()
         theirs = run_promptfoo(modules, folder / "speed", variables)
-        between = time.monotonic()
+        between, middle = time.monotonic(), _processor_seconds()
         ours = gate_verdicts({"speed": {}}, folder, variables)
+    used, theirs_used = _processor_seconds() - middle, middle - before
     same = ours.verdicts == theirs
     sys.stdout.write(
         f"{tests} tests: promptfoo {between - started:.1f} s, gate {ours.seconds:.1f} s, "
-        f"{ours.seconds / (between - started):.2f} times; load {os.getloadavg()[0]:.1f}; the same verdicts: {same}\n"
+        f"{ours.seconds / (between - started):.2f} times; of the processor {theirs_used:.1f} s and, with the import, "
+        f"{used:.1f} s; load {os.getloadavg()[0]:.1f}; the same verdicts: {same}\n"
     )
     return 0 if same else 1
+
+
+def _processor_seconds() -> float:
+    """Time of the processor that all programs had that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
 
 
 def main() -> int:

@@ -296,6 +296,21 @@ tests:
     metadata: {pluginId: policy, policy: It gives no advice on shares}
 """
 
+_BARE = """
+env: {MODEL: gpt-4.1-mini}
+prompts: ['file://prompts/*']
+providers: ['openai:{{ env.MODEL }}']
+defaultTest: {vars: {word: hodi}}
+tests:
+  - {description: t0001 nothing is asserted, vars: {word: karibu}}
+  - description: t0002
+    assert:
+      - {type: contains, value: '{{ word | capitalize }}'}
+      - {type: llm-rubric, value: {polite: true, words: [hodi]}}
+  - description: t0003
+    assert: [{type: contains, value: '{{ word | title }}'}]
+"""
+
 _VARS_CODE = """
 prompts: ['{{greeting}}, {{name}}. {{question}}']
 providers: [openai:gpt-4.1-mini]
@@ -613,6 +628,11 @@ REPOSITORIES: Mapping[str, Files] = {
     "red": {"promptfooconfig.yaml": _RED},
     "vars_code": {"promptfooconfig.yaml": _VARS_CODE, "name.py": _NAME_PY, "question.js": _QUESTION_JS},
     "module": {"promptfooconfig.js": _MODULE},
+    "bare": {
+        "promptfooconfig.yaml": _BARE,
+        "prompts/a.js": "module.exports = ({ vars }) => `Say ${vars.word.toUpperCase()} Hodi GOOD`;\n",
+        "prompts/b.txt": "Text {{word}} GOOD\n",
+    },
     "stored": {"promptfooconfig.yaml": _STORED},
     "lists": {"promptfooconfig.yaml": _LISTS},
     "tongues": {"promptfooconfig.yaml": _TONGUES},

@@ -204,6 +204,8 @@ class _Reader:
             self._keys(scenario, {}, ("description", "config", "tests"))
             inner = self._tests(scenario, "tests")
             tests += [[config, *test] for config in self._parts(scenario, "config") for test in inner]
+        if not any(document.data.get(key) for key in ("tests", "scenarios", "redteam")):
+            tests = [[_Part(document, (), {})]]  # promptfoo runs each prompt once, with `defaultTest` if there is one
         layers = [*([default] if default is not None else []), *(layer for test in tests for layer in test)]
         options = [layer.data.get("options") for layer in layers]
         affixes = any(isinstance(each, Mapping) and {"prefix", "suffix"} & each.keys() for each in options)
@@ -452,10 +454,10 @@ class _Reader:
             case = ImportedCase(*place, description, (message,))
             case.variable = self._variable(values, own)
             case.inputs = self._inputs(place, values) | self._affixes(place, options, values)
-            if thresholds:
-                self._measure_set(case, asserts, thresholds[-1], values, more)
-            else:
-                self._each(case, asserts, values, more)
+            if not asserts:
+                measure_set(case, {"kind": "set", "minimum": 0, "assertions": []})
+                self.found.note(place, _NEAR, "assert", "the test has none: it passes unless the system fails")
+            self._whole(case, asserts, thresholds[-1] if thresholds else None, values, more)
             _give_variables(case, values)
             if several:
                 case.family = self._family(f"test {len(self.families)}", description or message)
@@ -557,6 +559,20 @@ class _Reader:
         tools = request.get("tools")
         tools = tools if isinstance(tools, list) else []
         return {"transform": transform, "test": test, "tools": tools, "as_json": parsed}
+
+    def _whole(
+        self,
+        case: ImportedCase,
+        asserts: Sequence[_Assert],
+        threshold: float | None,
+        values: Mapping[str, Any],
+        more: Mapping[str, Any],
+    ) -> None:
+        """Add the assertions of a test: all must pass, or their mean must reach its threshold."""
+        if threshold is not None:
+            self._measure_set(case, asserts, threshold, values, more)
+        else:
+            self._each(case, asserts, values, more)
 
     def _each(
         self, case: ImportedCase, asserts: Sequence[_Assert], values: Mapping[str, Any], more: Mapping[str, Any]
@@ -730,7 +746,8 @@ class _Reader:
         made = self.code.call(self.folder, reference, "get_var", variable, self.prompt or "", others)
         if not isinstance(made, Mapping) or made.get("error") or "output" not in made:
             raise NotImportedError(f"{shorten(reference)} makes {shorten(made)}, which has no `output`")
-        return made["output"]
+        output = made["output"]
+        return output.strip() if isinstance(output, str) and ".py" in reference else output
 
     def _content(self, name: str) -> str:
         """The text of a file, and of YAML its JSON, as promptfoo reads it."""

@@ -181,7 +181,9 @@ def _json(case: ImportedCase, given: Assert) -> None:
 
 
 def _rubric(case: ImportedCase, given: Assert, *, default: float) -> None:
-    case.measure("GEval", _threshold(given, default), criterion="Rubric", steps=_texts(given))
+    value = given.get("value")
+    steps = [json.dumps(value, ensure_ascii=False)] if isinstance(value, Mapping) and value else _texts(given)
+    case.measure("GEval", _threshold(given, default), criterion="Rubric", steps=steps)
 
 
 def _with_answer(case: ImportedCase, given: Assert, *, metric: str, default: float) -> str | None:

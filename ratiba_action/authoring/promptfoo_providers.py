@@ -148,7 +148,7 @@ class ProviderReader:
         yield self._provider(place, given)
 
     def _provider(self, place: tuple[str, int], given: Mapping[str, Any]) -> Provider:
-        name = str(given["id"])
+        name = with_environment(str(given["id"]), self.environment)
         config = given.get("config")
         config = self._resolved(config) if isinstance(config, Mapping) else {}
         label = str(given.get("label") or name)

@@ -268,7 +268,15 @@ class _SystemReader:
             raise NotImportedError(f"{shorten(entry)} is no prompt")
         named = entry.removeprefix("file://").removeprefix("./")
         is_file = entry.startswith(("file://", "exec:")) or ("\n" not in entry and _is_file_name(entry))
-        if is_file and (entry.startswith("exec:") or (named.partition(":")[0]).endswith(_CODE)) and "*" not in named:
+        if is_file and "*" in named and not entry.startswith("exec:"):
+            path, colon, function = named.partition(":")
+            files = self.folder.matching(path, _MAX_PROMPTS)
+            if len(files) <= _MAX_PROMPTS and any(each.endswith(_CODE) for each in files):
+                for each in files:
+                    reference = f"file://{each}" + (f"{colon}{function}" if each.endswith(_CODE) else "")
+                    yield from self._prompts_of(place, {**given, "raw": reference} if given != entry else reference)
+                return
+        elif is_file and (entry.startswith("exec:") or (named.partition(":")[0]).endswith(_CODE)):
             yield self._code_prompt(place, entry, given, frozenset(labels))
             return
         for text, path, label in self._texts(named) if is_file else [(entry, "", "")]:

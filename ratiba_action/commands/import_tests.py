@@ -323,9 +323,11 @@ def promptfoo_file(path: Path, *, runs_code: bool = False) -> str:
         )
     if found is None:
         names = ", ".join(each.name for each in named)
+        below = sorted(each for each in path.glob("**/promptfooconfig*.y*ml") if "node_modules" not in each.parts)
+        example = printable(str(below[0] if below else "evals/config.yaml"))
         raise UsageError(
             f"The folder {printable(str(path))!r} has no {names}.",
-            "Give the configuration's file, such as: ratiba import promptfoo evals/config.yaml",
+            f"Give the configuration's file, such as: ratiba import promptfoo {example}",
         )
     return str(found)
 

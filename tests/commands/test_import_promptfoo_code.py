@@ -136,7 +136,7 @@ def test_variables_made_by_code_are_values_and_a_transform_sees_names_of_files(
     printed = imported(folder, capsys, {"tests": [test]}, "--run-code")
     (scenario,) = scenarios(folder)
     assert (scenario.inputs["word"], scenario.inputs["other"]) == ("word1", "word1 for other")
-    assert scenario.inputs["seen"] == "word1"  # promptfoo reads a file wherever a variable names it
+    assert scenario.inputs["seen"] == "seen1"  # promptfoo runs the file for each variable that names it
     first = scenario.inputs["number"]
     assert results(printed, "manual") == []
     imported(folder, capsys, {"tests": [test]}, "--run-code")
