@@ -1,13 +1,14 @@
-"""Reads promptfoo's configurations and tests: YAML, JSON, JSON Lines or CSV. No code and no template is executed."""
+"""Reads promptfoo's configurations and tests: YAML, JSON, JSON Lines or CSV. No template is executed.
+
+Code runs only where a person asked for it (``promptfoo_code.py``).
+"""
 
 import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, product
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
 from ratiba_action.authoring.imports import (
     TEST,
@@ -34,10 +35,19 @@ from ratiba_action.authoring.promptfoo_assertions import (
 from ratiba_action.authoring.promptfoo_attacks import attack_rubric, is_attack
 from ratiba_action.authoring.promptfoo_code import CODE, OPTION, ProjectCode, is_code
 from ratiba_action.authoring.promptfoo_conversations import join_conversations
+from ratiba_action.authoring.promptfoo_keys import (
+    ASSERTION_KEYS,
+    CONFIGURATION_KEYS,
+    OPTIONS,
+    READ,
+    SET_KEYS,
+    TEST_KEYS,
+)
 from ratiba_action.authoring.promptfoo_providers import with_environment
 from ratiba_action.authoring.promptfoo_rows import LEFT_OUT, UNNAMED, read_row, with_commas
 from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, names_any, read_system
 from ratiba_action.authoring.promptfoo_values import fill
+from ratiba_action.authoring.promptfoo_variables import Part, Variables, combinations
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.privacy.identifiers import find_identifiers
 from ratiba_action.util.body_template import INPUT_NAME
@@ -47,57 +57,12 @@ from ratiba_action.util.validation import shorten
 _PLACE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
 _DATA = (".yaml", ".yml", ".json", ".jsonl", ".csv")
-_TEXT = (".txt", ".md", ".json", ".yaml", ".yml", ".csv")
-_MAX_FILES, _MAX_COMBINATIONS = 100, 200
+_MAX_FILES = 100
+_SHEETS = (".xlsx", ".xls", "docs.google.com/spreadsheets")
 _MESSAGES = ("input", "question", "query", "message", "prompt", "user_input", "text")
 """Variables that are the message if a test has several."""
 
-_CODE = "not imported: code is not run"
 _NEAR, _PERSON = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL
-CONFIGURATION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "redteam": (
-        _PERSON,
-        "not imported: promptfoo generates its tests. Run `promptfoo redteam generate -o FILE`, and import FILE",
-    ),
-    "derivedMetrics": (_PERSON, "not imported: use `gates` of a file of cases"),
-    "nunjucksFilters": (_PERSON, _CODE),
-    "extensions": (_PERSON, _CODE),
-    "evaluateOptions": (_NEAR, "left out: use options of `ratiba gate`"),
-    "env": (_NEAR, "its values stand for `{{ env.NAME }}`, and are left out elsewhere"),
-    **dict.fromkeys(("outputPath", "sharing", "tags", "metadata", "commandLineOptions"), (_NEAR, LEFT_OUT)),
-    **dict.fromkeys(("writeLatestResults", "tracing"), (_NEAR, LEFT_OUT)),
-}
-"""Keys of a configuration that are not imported."""
-_READ = (
-    *("$schema", "description", "prompts", "providers", "targets"),
-    *("tests", "defaultTest", "scenarios", "assertionTemplates"),
-)
-TEST_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "metadata": (_NEAR, "left out, except for code that reads `context.test`"),
-    "providerOutput": (_PERSON, "not imported: your system answers"),
-    "assertScoringFunction": (_PERSON, f"{_CODE}; every assertion must pass"),
-}
-"""Keys of a test that are not imported."""
-OPTIONS: Mapping[str, tuple[ImportOutcome, str]] = {
-    **dict.fromkeys(("provider", "rubricPrompt"), (_NEAR, "left out: the configuration names the judge")),
-    **dict.fromkeys(("disableVarExpansion", "disableDefaultAsserts"), (ImportOutcome.MAPPED, "applied")),
-    **dict.fromkeys(("disableConversationVar", "runSerially"), (_NEAR, LEFT_OUT)),
-    "transformVars": (_PERSON, f"not imported: it is code, which an import runs only with {OPTION}"),
-    "storeOutputAs": (_PERSON, "not imported: make the tests turns of one scenario, or write the reply into the next"),
-}
-"""Keys of a test's ``options``."""
-ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "metric": (_NEAR, LEFT_OUT),
-    "provider": (_NEAR, "left out: the configuration names the judge or the model"),
-    "rubricPrompt": (_NEAR, "left out: the gate's own instructions to the judge apply"),
-    "contextTransform": (_NEAR, "left out: the context is the documents that your system returns"),
-}
-"""Further keys of an assertion."""
-SET_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "metric": ASSERTION_KEYS["metric"],
-    "config": (_PERSON, "not imported: give it to each assertion of the set"),
-}
-"""Further keys of a set of assertions."""
 _ASSERTION_READ = ("type", "value", "threshold", "weight", "transform", "config", "alpha", "beta", "gamma")
 _CHOSEN = ("prompts", "providers", "provider")
 """Keys of a test that say with which prompts and providers it is run."""
@@ -115,25 +80,12 @@ class _Assert:
         inner: of a set; None for an assertion.
     """
 
-    part: "_Part"
+    part: "Part"
     inner: "tuple[_Assert, ...] | None" = None
 
     @property
     def kind(self) -> Any:
         return self.part.data.get("type")
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A mapping of a file, with its place."""
-
-    document: YamlDocument
-    path: Path
-    data: Mapping[str, Any]
-
-    def place(self, *path: str | int) -> tuple[str, int]:
-        """File and line of a value in it."""
-        return self.document.name, self.document.line((*self.path, *path))
 
 
 class _UnclearMessageError(Exception):
@@ -164,11 +116,14 @@ class _Reader:
     message: str
     prefix: str
     code: ProjectCode | None = None
-    prompt: str | None = None
+    variables: Variables = field(init=False)
     templates: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     unclear: dict[tuple[str, int], Mapping[str, str]] = field(default_factory=dict)
     families: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.variables = Variables(self.folder, self.found, self.code)
 
     def suggest(self) -> None:
         """A finding for each test of which nobody knows the message, with the option that would help most of them."""
@@ -190,9 +145,9 @@ class _Reader:
         if not isinstance(document.data, Mapping):
             self.found.wrong((document.name, 1), f"{shorten(document.data)} is not a mapping with `tests`")
             return
-        whole = _Part(document, (), document.data)
-        self._keys(whole, CONFIGURATION_KEYS, _READ)
-        self.prompt = self._only_prompt(document.data.get("prompts"))
+        whole = Part(document, (), document.data)
+        self._keys(whole, CONFIGURATION_KEYS, READ)
+        self.variables.prompt = self._only_prompt(document.data.get("prompts"))
         self._pass_rate(whole)
         templates = document.data.get("assertionTemplates")
         self.templates = templates if isinstance(templates, Mapping) else {}
@@ -205,7 +160,7 @@ class _Reader:
             inner = self._tests(scenario, "tests")
             tests += [[config, *test] for config in self._parts(scenario, "config") for test in inner]
         if not any(document.data.get(key) for key in ("tests", "scenarios", "redteam")):
-            tests = [[_Part(document, (), {})]]  # promptfoo runs each prompt once, with `defaultTest` if there is one
+            tests = [[Part(document, (), {})]]  # promptfoo runs each prompt once, with `defaultTest` if there is one
         layers = [*([default] if default is not None else []), *(layer for test in tests for layer in test)]
         options = [layer.data.get("options") for layer in layers]
         affixes = any(isinstance(each, Mapping) and {"prefix", "suffix"} & each.keys() for each in options)
@@ -213,13 +168,13 @@ class _Reader:
             self.found.system = read_system(self.folder, document, self.found, self.prefix, affixes=affixes)
         self._run(default, tests)
 
-    def _scenarios(self, whole: _Part) -> list[_Part]:
+    def _scenarios(self, whole: Part) -> list[Part]:
         """Promptfoo's scenarios, in this file or in others."""
         value = whole.data.get("scenarios")
         listed = value if isinstance(value, list) else [value]
         if not any(isinstance(each, str) for each in listed):
             return self._parts(whole, "scenarios")
-        found: list[_Part] = []
+        found: list[Part] = []
         for index, each in enumerate(listed):
             if isinstance(each, str):
                 parts = self._files(whole.place("scenarios", index), each)
@@ -230,7 +185,7 @@ class _Reader:
         return found
 
     def _keys(
-        self, part: _Part, table: Mapping[str, tuple[ImportOutcome, str]], read: Sequence[str], what: str = ""
+        self, part: Part, table: Mapping[str, tuple[ImportOutcome, str]], read: Sequence[str], what: str = ""
     ) -> None:
         """A finding for each key that is not read."""
         for key in part.data:
@@ -238,7 +193,7 @@ class _Reader:
                 outcome, result = table.get(key, (_PERSON, "not imported: unknown here"))
                 self.found.note(part.place(key), outcome, f"{what}{shorten(key)[1:-1]}", result)
 
-    def _pass_rate(self, whole: _Part) -> None:
+    def _pass_rate(self, whole: Part) -> None:
         """The share of tests that must pass, in percent in the configuration's ``env``."""
         environment = whole.data.get("env")
         value = environment.get(_PASSING) if isinstance(environment, Mapping) else None
@@ -268,7 +223,7 @@ class _Reader:
                 return None if "---" in prompt.splitlines() else prompt
         return prompt if "{{" in prompt or "\n" in prompt else None
 
-    def _default(self, whole: _Part) -> _Part | None:
+    def _default(self, whole: Part) -> Part | None:
         value = whole.data.get("defaultTest")
         document = whole.document
         path: Path = ("defaultTest",)
@@ -281,13 +236,13 @@ class _Reader:
             value = document.data
         return self._part(document, path, value, "defaultTest") if value is not None else None
 
-    def _part(self, document: YamlDocument, path: Path, value: Any, what: str) -> _Part | None:
+    def _part(self, document: YamlDocument, path: Path, value: Any, what: str) -> Part | None:
         if isinstance(value, Mapping):
-            return _Part(document, path, value)
+            return Part(document, path, value)
         self.found.wrong((document.name, document.line(path)), f"{what}: {shorten(value)} is not a mapping")
         return None
 
-    def _parts(self, part: _Part, key: str) -> list[_Part]:
+    def _parts(self, part: Part, key: str) -> list[Part]:
         """The mappings of a list."""
         value = part.data.get(key, [])
         if not isinstance(value, list):
@@ -299,7 +254,7 @@ class _Reader:
         )
         return [item for item in found if item is not None]
 
-    def _tests(self, part: _Part, key: str) -> list[list[_Part]]:
+    def _tests(self, part: Part, key: str) -> list[list[Part]]:
         """The tests of a key, in this file or in others."""
         value = part.data.get(key)
         if isinstance(value, str):
@@ -315,11 +270,13 @@ class _Reader:
 
     def _listed(
         self, document: YamlDocument, path: Path, value: Sequence[Any], *, files: bool = False
-    ) -> list[list[_Part]]:
-        tests: list[list[_Part]] = []
+    ) -> list[list[Part]]:
+        tests: list[list[Part]] = []
         for index, item in enumerate(value):
             inner = (*path, index)
             place = (document.name, document.line(inner))
+            if isinstance(item, Mapping) and isinstance(item.get("path"), str):
+                self._keys(Part(document, inner, item), {}, ("path", "config"))
             if isinstance(item, str) and files:
                 tests += self._files(place, item)
             elif isinstance(item, Mapping) and str(item.get("path")).removeprefix("file://").endswith(_DATA):
@@ -333,20 +290,21 @@ class _Reader:
                 tests += [[part]] if part is not None else []
         return tests
 
-    def _files(self, place: tuple[str, int], reference: str) -> list[list[_Part]]:
+    def _files(self, place: tuple[str, int], reference: str) -> list[list[Part]]:
         """The tests of other files, which must lie inside the folder."""
         name = reference.removeprefix("file://").removeprefix("./")
         if is_code(reference):
             return self._made(place, reference)
         if "://" in name or not name.endswith(_DATA):
             result = f"not imported: {shorten(reference)} is not a YAML, JSON, JSON Lines or CSV file"
+            result += "; save it as CSV" if any(each in reference for each in _SHEETS) else ""
             self.found.note(place, _PERSON, "tests", result)
             return []
         names = self.folder.matching(name, _MAX_FILES) if "*" in name else [name]
         if not names or len(names) > _MAX_FILES:
             self.found.wrong(place, f"tests: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MAX_FILES}")
             return []
-        tests: list[list[_Part]] = []
+        tests: list[list[Part]] = []
         for each in names:
             try:
                 document = self.document(each)
@@ -356,7 +314,7 @@ class _Reader:
             tests += self._of_document(document)
         return tests
 
-    def _made(self, place: tuple[str, int], reference: str, *config: Any) -> list[list[_Part]]:
+    def _made(self, place: tuple[str, int], reference: str, *config: Any) -> list[list[Part]]:
         """The tests that code makes.
 
         Args:
@@ -402,7 +360,7 @@ class _Reader:
             self.found.note((document.name, 1), _NEAR, "column without a name", LEFT_OUT)
         return document
 
-    def _of_document(self, document: YamlDocument) -> list[list[_Part]]:
+    def _of_document(self, document: YamlDocument) -> list[list[Part]]:
         """The tests of a file that holds nothing else."""
         data = document.data if isinstance(document.data, list) else [document.data]
         if document.name.endswith(".csv"):
@@ -412,11 +370,11 @@ class _Reader:
             document = YamlDocument(document.name, data, document.lines)
         return self._listed(document, (), data)
 
-    def _run(self, default: _Part | None, tests: Sequence[Sequence[_Part]]) -> None:
+    def _run(self, default: Part | None, tests: Sequence[Sequence[Part]]) -> None:
         for layers in tests:
             self._test([default, *layers] if default is not None else layers)
 
-    def _test(self, layers: Sequence[_Part]) -> None:
+    def _test(self, layers: Sequence[Part]) -> None:
         """The cases of one test: one for each combination of listed variables."""
         test = layers[-1]
         place = test.place()
@@ -427,14 +385,12 @@ class _Reader:
             self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options", *_CHOSEN, *thread))
             options |= self._options(layer)
         if options.get("disableDefaultAsserts") is True and len(layers) > 1:
-            layers = [_Part(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
+            layers = [Part(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
         try:
-            variables = self._variables(layers, options.get("transformVars"))
-            combinations = [variables] if options.get("disableVarExpansion") is True else _combinations(variables)
-            own = next((name for layer in layers[::-1] for name in self._variables([layer])), "")
-            messages = [
-                self._message(place, each, str(test.data.get("description") or ""), own) for each in combinations
-            ]
+            variables = self.variables.of(layers, options.get("transformVars"))
+            expanded = [variables] if options.get("disableVarExpansion") is True else combinations(variables)
+            own = next((name for layer in layers[::-1] for name in self.variables.of([layer])), "")
+            messages = [self._message(place, each, str(test.data.get("description") or ""), own) for each in expanded]
         except _UnclearMessageError as error:
             self.unclear[place] = error.texts
             return
@@ -450,7 +406,7 @@ class _Reader:
         thresholds = [layer.data["threshold"] for layer in layers if _is_number(layer, "threshold")]
         pairs = self._pairs(layers)
         several = len(pairs) > 1
-        for values, message in zip(combinations, messages, strict=True):
+        for values, message in zip(expanded, messages, strict=True):
             case = ImportedCase(*place, description, (message,))
             case.variable = self._variable(values, own)
             case.inputs = self._inputs(place, values) | self._affixes(place, options, values)
@@ -479,7 +435,7 @@ class _Reader:
             self.families[key] = unique(name, set(self.families.values()))
         return self.families[key]
 
-    def _pairs(self, layers: Sequence[_Part]) -> Sequence[ImportedPair]:
+    def _pairs(self, layers: Sequence[Part]) -> Sequence[ImportedPair]:
         """The pairs of a prompt and a provider that a test is run with."""
         usual = ImportedPair("", frozenset(), frozenset(), "")
         known = self.found.system.pairs if self.found.system is not None else ()
@@ -512,7 +468,7 @@ class _Reader:
         given = {PREFIX: options.get("prefix", ""), SUFFIX: options.get("suffix", "")}
         return {name: self._filled(place, value, texts) for name, value in given.items()}
 
-    def _add(self, case: ImportedCase, layers: Sequence[_Part], options: Mapping[str, Any]) -> None:
+    def _add(self, case: ImportedCase, layers: Sequence[Part], options: Mapping[str, Any]) -> None:
         """Keep a case; where the prompts have a place for the conversation, as a further turn of it."""
         system = self.found.system
         if system is None or CONVERSATION not in system.names or options.get("disableConversationVar") is True:
@@ -541,7 +497,7 @@ class _Reader:
         name = self._named(variables)
         return name or (own or next(iter(variables), "") if self.found.system is not None else "")
 
-    def _around(self, layers: Sequence[_Part], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _around(self, layers: Sequence[Part], options: Mapping[str, Any]) -> Mapping[str, Any]:
         """What assertions look at besides the reply: transforms, the test, tools and the format of the request."""
         prompt = self.found.system.block.get("prompt", {}) if self.found.system is not None else {}
         request = prompt.get("request", {})
@@ -631,7 +587,7 @@ class _Reader:
                     self.found.note(place, rule.outcome, what, "a part of a set with a threshold")
         return entries
 
-    def _options(self, layer: _Part) -> Mapping[str, Any]:
+    def _options(self, layer: Part) -> Mapping[str, Any]:
         value = layer.data.get("options")
         part = self._part(layer.document, (*layer.path, "options"), value, "options") if value is not None else None
         if part is None:
@@ -643,117 +599,6 @@ class _Reader:
             self.found.note(part.place("transformVars"), ImportOutcome.MAPPED, "options.transformVars", result)
         self._keys(part, OPTIONS, read, "options.")
         return part.data
-
-    def _variables(self, layers: Sequence[_Part], change: Any = None) -> dict[str, Any]:
-        """The variables of a test by name; a text that names a file is its content.
-
-        Args:
-            change: ``transformVars`` of the test, which sees the names of files and not their content.
-
-        Raises:
-            NotImportedError: a file cannot be read as text.
-        """
-        values: dict[str, Any] = {}
-        for layer in layers:
-            given = layer.data.get("vars")
-            if isinstance(given, str) or (given and isinstance(given, list) and all(isinstance(x, str) for x in given)):
-                given = self._merged(layer.place("vars"), [given] if isinstance(given, str) else given)
-            if given is not None and not isinstance(given, Mapping):
-                self.found.wrong(layer.place("vars"), f"vars: {shorten(given)} is not a mapping")
-                continue
-            values |= given or {}
-        values = self._transformed(layers[-1].place(), change, values)
-        return {name: self._loaded(value, name, values) for name, value in values.items()}
-
-    def _transformed(self, place: tuple[str, int], code: Any, variables: dict[str, Any]) -> dict[str, Any]:
-        """The variables of a test with those that ``transformVars`` makes of them."""
-        if self.code is None or not isinstance(code, str):
-            return variables
-        # A test has the same number in each import.
-        number = str(uuid5(NAMESPACE_URL, json.dumps(variables, sort_keys=True, default=str)))
-        given = (variables, {"prompt": {}, "uuid": number})
-        try:
-            if code.startswith("file://"):
-                made = self.code.call(self.folder, code, "get_transform", *given)
-            else:
-                made = self.code.inline(self.folder, code, ("vars", "context"), *given)
-        except (NotImportedError, SuiteError) as error:
-            reason = error.problems[0] if isinstance(error, SuiteError) else error
-            self.found.note(place, _PERSON, "options.transformVars", f"not imported: {reason}")
-            return variables
-        if not isinstance(made, Mapping):
-            result = f"not imported: it makes {shorten(made)}, which is not a mapping"
-            self.found.note(place, _PERSON, "options.transformVars", result)
-            return variables
-        return {**variables, **made}
-
-    def _merged(self, place: tuple[str, int], references: Sequence[str]) -> Mapping[str, Any] | None:
-        """The variables of files, those of a later one first."""
-        merged: dict[str, Any] = {}
-        for reference in references:
-            name = reference.removeprefix("file://").removeprefix("./")
-            names = self.folder.matching(name, _MAX_FILES) if "*" in name else [name]
-            if reference.startswith("file://"):
-                result = "the file's values; promptfoo 0.121.20 takes none, unless the path is without `file://`"
-                self.found.note(place, _NEAR, "vars", result)
-            if not 0 < len(names) <= _MAX_FILES:
-                self.found.wrong(
-                    place, f"vars: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MAX_FILES}"
-                )
-                return None
-            for each in names:
-                data = self.folder.document(each).data
-                if not isinstance(data, Mapping):
-                    self.found.wrong(place, f"vars: {each}: {shorten(data)} is not a mapping")
-                    return None
-                merged |= data
-        return merged
-
-    def _loaded(self, value: Any, variable: str = "", others: Mapping[str, Any] | None = None) -> Any:
-        """A value; of a text that names a file its content, of code its result, of a pattern each file's content.
-
-        Args:
-            variable: its name; empty for a value of an assertion.
-            others: all variables of the test.
-        """
-        if isinstance(value, list):
-            return [self._loaded(each, variable, others) for each in value]
-        if not isinstance(value, str) or not value.startswith("file://"):
-            return value
-        if variable and is_code(value):
-            return self._computed(value, variable, others or {})
-        name = value.removeprefix("file://").removeprefix("./")
-        if not name.endswith(_TEXT):
-            raise NotImportedError(f"{shorten(value)} is not a text file")
-        if "*" not in name:
-            return self._content(name)
-        names = self.folder.matching(name, _MAX_FILES)
-        if not 0 < len(names) <= _MAX_FILES:
-            raise NotImportedError(f"{shorten(value)} names {len(names)} files; allowed: 1 to {_MAX_FILES}")
-        return [self._content(each) for each in names]
-
-    def _computed(self, reference: str, variable: str, others: Mapping[str, Any]) -> Any:
-        """The value of a variable that code makes.
-
-        Raises:
-            NotImportedError: it fails, or nobody asked to run it.
-            SuiteError: it cannot be read.
-        """
-        if self.code is None:
-            raise NotImportedError(
-                f"{shorten(reference)} makes a variable by code, which an import runs only with {OPTION}"
-            )
-        made = self.code.call(self.folder, reference, "get_var", variable, self.prompt or "", others)
-        if not isinstance(made, Mapping) or made.get("error") or "output" not in made:
-            raise NotImportedError(f"{shorten(reference)} makes {shorten(made)}, which has no `output`")
-        output = made["output"]
-        return output.strip() if isinstance(output, str) and ".py" in reference else output
-
-    def _content(self, name: str) -> str:
-        """The text of a file, and of YAML its JSON, as promptfoo reads it."""
-        if not name.endswith((".yaml", ".yml")):
-            return self.folder.text(name)
-        return json.dumps(self.folder.document(name).data, ensure_ascii=False, separators=(",", ":"))
 
     def _message(self, place: tuple[str, int], variables: Mapping[str, Any], description: str, own: str) -> str:
         """The user's message.
@@ -768,9 +613,9 @@ class _Reader:
         texts = {name: _as_text(value) for name, value in variables.items()}
         name = self._named(texts)
         is_named = bool(self.message) or len(texts) == 1
-        if not is_named and self.found.system is None and self.prompt is not None:
+        if not is_named and self.found.system is None and self.variables.prompt is not None:
             self.found.note(place, _NEAR, "vars", "the message is the whole prompt with its variables filled in")
-            return render(self.prompt, texts)
+            return render(self.variables.prompt, texts)
         if self.found.system is not None:
             text = _as_text(self._filled(place, variables.get(name or own or next(iter(texts), ""), ""), texts))
             return text if text.strip() else description or "-"
@@ -816,7 +661,7 @@ class _Reader:
             self.found.note(place, _PERSON, "vars", f"kept as it is: {error}")
             return value
 
-    def _asserts(self, layer: _Part, key: Sequence[str | int] = ("assert",)) -> Iterator[_Assert]:
+    def _asserts(self, layer: Part, key: Sequence[str | int] = ("assert",)) -> Iterator[_Assert]:
         """The assertions of a test, those of sets among them."""
         value: Any = layer.data
         for step in key:
@@ -840,7 +685,7 @@ class _Reader:
             elif part is not None:
                 yield _Assert(part)
 
-    def _assert(self, case: ImportedCase, part: _Part, variables: Mapping[str, Any], more: Mapping[str, Any]) -> None:
+    def _assert(self, case: ImportedCase, part: Part, variables: Mapping[str, Any], more: Mapping[str, Any]) -> None:
         """Add one assertion to a case, and say what became of it."""
         kind = part.data.get("type")
         if not isinstance(kind, str):
@@ -879,7 +724,7 @@ class _Reader:
         self.found.note(place, outcome, what, becomes + (f"; {different}" if different else ""))
 
     def _unweighted(
-        self, case: ImportedCase, part: _Part, variables: Mapping[str, Any], more: Mapping[str, Any]
+        self, case: ImportedCase, part: Part, variables: Mapping[str, Any], more: Mapping[str, Any]
     ) -> None:
         """An assertion that always passes: it is measured if that calls neither code nor a judge."""
         kind, negate = kind_of(part.data["type"])
@@ -892,7 +737,7 @@ class _Reader:
                 result = "measured, and always passes, since its weight is 0"
         self.found.note(part.place(), _NEAR, f"assert {shorten(part.data['type'])[1:-1]}", result)
 
-    def _given(self, part: _Part, variables: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    def _given(self, part: Part, variables: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
         """An assertion with its value filled in, and what is around it.
 
         Raises:
@@ -931,7 +776,7 @@ class _Reader:
             NotImportedError: it is code, or a template that is more than names of variables.
         """
         if isinstance(value, str):
-            return fill(with_environment(self._loaded(value), self.environment), variables)
+            return fill(with_environment(self.variables.loaded(value), self.environment), variables)
         if isinstance(value, list):
             return [self._rendered(item, variables) for item in value]
         if isinstance(value, Mapping):
@@ -988,7 +833,7 @@ def _give_variables(case: ImportedCase, variables: Mapping[str, Any]) -> None:
         entry["with"]["vars"] = hidden
 
 
-def _is_number(part: _Part, key: str) -> bool:
+def _is_number(part: Part, key: str) -> bool:
     value = part.data.get(key)
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -997,20 +842,3 @@ def _as_text(value: Any) -> str:
     if value is None:
         return ""
     return plain_text(value) if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
-
-
-def _combinations(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Each combination of the values of listed variables.
-
-    Raises:
-        NotImportedError: there are too many.
-    """
-    # promptfoo looks at the first entry: a list of anything but texts is one value.
-    listed = [
-        value if isinstance(value, list) and value and isinstance(value[0], str) else [value]
-        for value in variables.values()
-    ]
-    found = list(islice(product(*listed), _MAX_COMBINATIONS + 1))
-    if len(found) > _MAX_COMBINATIONS:
-        raise NotImportedError(f"its lists of variables have more than {_MAX_COMBINATIONS} combinations")
-    return [dict(zip(variables, values, strict=True)) for values in found]

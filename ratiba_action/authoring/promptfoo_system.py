@@ -94,8 +94,11 @@ class _SystemReader:
         reader = ProviderReader(self.folder, self.found, self.environment)
         providers = list(self._each(key, data.get(key), reader.read))
         for provider in providers:
-            if provider.prompts and not any(names_any(provider.prompts, prompt.labels) for prompt in prompts):
-                result = f"not imported: no prompt is named {', '.join(map(shorten, provider.prompts))}"
+            labels = [prompt.labels for prompt in prompts]
+            unknown = [each for each in provider.prompts if not any(names_any((each,), known) for known in labels)]
+            if unknown:
+                which = "not imported" if len(unknown) == len(provider.prompts) else "runs with its other prompts"
+                result = f"{which}: no prompt is named {', '.join(map(shorten, unknown))}"
                 self.found.note((self.document.name, 1), ImportOutcome.MANUAL, f"providers: {provider.label}", result)
         # A role is of texts only, and a variant has none of its own.
         prompts.sort(key=lambda prompt: prompt.is_chat)
