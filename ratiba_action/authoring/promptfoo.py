@@ -47,7 +47,7 @@ from ratiba_action.authoring.promptfoo_providers import with_environment
 from ratiba_action.authoring.promptfoo_rows import LEFT_OUT, UNNAMED, read_row, with_commas
 from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, names_any, read_system
 from ratiba_action.authoring.promptfoo_values import fill
-from ratiba_action.authoring.promptfoo_variables import Part, Variables, combinations
+from ratiba_action.authoring.promptfoo_variables import FilePart, Variables, combinations
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.privacy.identifiers import find_identifiers
 from ratiba_action.util.body_template import INPUT_NAME
@@ -80,7 +80,7 @@ class _Assert:
         inner: of a set; None for an assertion.
     """
 
-    part: "Part"
+    part: "FilePart"
     inner: "tuple[_Assert, ...] | None" = None
 
     @property
@@ -145,7 +145,7 @@ class _Reader:
         if not isinstance(document.data, Mapping):
             self.found.wrong((document.name, 1), f"{shorten(document.data)} is not a mapping with `tests`")
             return
-        whole = Part(document, (), document.data)
+        whole = FilePart(document, (), document.data)
         self._keys(whole, CONFIGURATION_KEYS, READ)
         self.variables.prompt = self._only_prompt(document.data.get("prompts"))
         self._pass_rate(whole)
@@ -160,7 +160,9 @@ class _Reader:
             inner = self._tests(scenario, "tests")
             tests += [[config, *test] for config in self._parts(scenario, "config") for test in inner]
         if not any(document.data.get(key) for key in ("tests", "scenarios", "redteam")):
-            tests = [[Part(document, (), {})]]  # promptfoo runs each prompt once, with `defaultTest` if there is one
+            tests = [
+                [FilePart(document, (), {})]
+            ]  # promptfoo runs each prompt once, with `defaultTest` if there is one
         layers = [*([default] if default is not None else []), *(layer for test in tests for layer in test)]
         options = [layer.data.get("options") for layer in layers]
         affixes = any(isinstance(each, Mapping) and {"prefix", "suffix"} & each.keys() for each in options)
@@ -168,13 +170,13 @@ class _Reader:
             self.found.system = read_system(self.folder, document, self.found, self.prefix, affixes=affixes)
         self._run(default, tests)
 
-    def _scenarios(self, whole: Part) -> list[Part]:
+    def _scenarios(self, whole: FilePart) -> list[FilePart]:
         """Promptfoo's scenarios, in this file or in others."""
         value = whole.data.get("scenarios")
         listed = value if isinstance(value, list) else [value]
         if not any(isinstance(each, str) for each in listed):
             return self._parts(whole, "scenarios")
-        found: list[Part] = []
+        found: list[FilePart] = []
         for index, each in enumerate(listed):
             if isinstance(each, str):
                 parts = self._files(whole.place("scenarios", index), each)
@@ -185,7 +187,7 @@ class _Reader:
         return found
 
     def _keys(
-        self, part: Part, table: Mapping[str, tuple[ImportOutcome, str]], read: Sequence[str], what: str = ""
+        self, part: FilePart, table: Mapping[str, tuple[ImportOutcome, str]], read: Sequence[str], what: str = ""
     ) -> None:
         """A finding for each key that is not read."""
         for key in part.data:
@@ -193,7 +195,7 @@ class _Reader:
                 outcome, result = table.get(key, (_PERSON, "not imported: unknown here"))
                 self.found.note(part.place(key), outcome, f"{what}{shorten(key)[1:-1]}", result)
 
-    def _pass_rate(self, whole: Part) -> None:
+    def _pass_rate(self, whole: FilePart) -> None:
         """The share of tests that must pass, in percent in the configuration's ``env``."""
         environment = whole.data.get("env")
         value = environment.get(_PASSING) if isinstance(environment, Mapping) else None
@@ -223,7 +225,7 @@ class _Reader:
                 return None if "---" in prompt.splitlines() else prompt
         return prompt if "{{" in prompt or "\n" in prompt else None
 
-    def _default(self, whole: Part) -> Part | None:
+    def _default(self, whole: FilePart) -> FilePart | None:
         value = whole.data.get("defaultTest")
         document = whole.document
         path: Path = ("defaultTest",)
@@ -236,13 +238,13 @@ class _Reader:
             value = document.data
         return self._part(document, path, value, "defaultTest") if value is not None else None
 
-    def _part(self, document: YamlDocument, path: Path, value: Any, what: str) -> Part | None:
+    def _part(self, document: YamlDocument, path: Path, value: Any, what: str) -> FilePart | None:
         if isinstance(value, Mapping):
-            return Part(document, path, value)
+            return FilePart(document, path, value)
         self.found.wrong((document.name, document.line(path)), f"{what}: {shorten(value)} is not a mapping")
         return None
 
-    def _parts(self, part: Part, key: str) -> list[Part]:
+    def _parts(self, part: FilePart, key: str) -> list[FilePart]:
         """The mappings of a list."""
         value = part.data.get(key, [])
         if not isinstance(value, list):
@@ -254,7 +256,7 @@ class _Reader:
         )
         return [item for item in found if item is not None]
 
-    def _tests(self, part: Part, key: str) -> list[list[Part]]:
+    def _tests(self, part: FilePart, key: str) -> list[list[FilePart]]:
         """The tests of a key, in this file or in others."""
         value = part.data.get(key)
         if isinstance(value, str):
@@ -270,13 +272,13 @@ class _Reader:
 
     def _listed(
         self, document: YamlDocument, path: Path, value: Sequence[Any], *, files: bool = False
-    ) -> list[list[Part]]:
-        tests: list[list[Part]] = []
+    ) -> list[list[FilePart]]:
+        tests: list[list[FilePart]] = []
         for index, item in enumerate(value):
             inner = (*path, index)
             place = (document.name, document.line(inner))
             if isinstance(item, Mapping) and isinstance(item.get("path"), str):
-                self._keys(Part(document, inner, item), {}, ("path", "config"))
+                self._keys(FilePart(document, inner, item), {}, ("path", "config"))
             if isinstance(item, str) and files:
                 tests += self._files(place, item)
             elif isinstance(item, Mapping) and str(item.get("path")).removeprefix("file://").endswith(_DATA):
@@ -290,7 +292,7 @@ class _Reader:
                 tests += [[part]] if part is not None else []
         return tests
 
-    def _files(self, place: tuple[str, int], reference: str) -> list[list[Part]]:
+    def _files(self, place: tuple[str, int], reference: str) -> list[list[FilePart]]:
         """The tests of other files, which must lie inside the folder."""
         name = reference.removeprefix("file://").removeprefix("./")
         if is_code(reference):
@@ -304,7 +306,7 @@ class _Reader:
         if not names or len(names) > _MAX_FILES:
             self.found.wrong(place, f"tests: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MAX_FILES}")
             return []
-        tests: list[list[Part]] = []
+        tests: list[list[FilePart]] = []
         for each in names:
             try:
                 document = self.document(each)
@@ -314,7 +316,7 @@ class _Reader:
             tests += self._of_document(document)
         return tests
 
-    def _made(self, place: tuple[str, int], reference: str, *config: Any) -> list[list[Part]]:
+    def _made(self, place: tuple[str, int], reference: str, *config: Any) -> list[list[FilePart]]:
         """The tests that code makes.
 
         Args:
@@ -360,7 +362,7 @@ class _Reader:
             self.found.note((document.name, 1), _NEAR, "column without a name", LEFT_OUT)
         return document
 
-    def _of_document(self, document: YamlDocument) -> list[list[Part]]:
+    def _of_document(self, document: YamlDocument) -> list[list[FilePart]]:
         """The tests of a file that holds nothing else."""
         data = document.data if isinstance(document.data, list) else [document.data]
         if document.name.endswith(".csv"):
@@ -370,11 +372,11 @@ class _Reader:
             document = YamlDocument(document.name, data, document.lines)
         return self._listed(document, (), data)
 
-    def _run(self, default: Part | None, tests: Sequence[Sequence[Part]]) -> None:
+    def _run(self, default: FilePart | None, tests: Sequence[Sequence[FilePart]]) -> None:
         for layers in tests:
             self._test([default, *layers] if default is not None else layers)
 
-    def _test(self, layers: Sequence[Part]) -> None:
+    def _test(self, layers: Sequence[FilePart]) -> None:
         """The cases of one test: one for each combination of listed variables."""
         test = layers[-1]
         place = test.place()
@@ -385,7 +387,7 @@ class _Reader:
             self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options", *_CHOSEN, *thread))
             options |= self._options(layer)
         if options.get("disableDefaultAsserts") is True and len(layers) > 1:
-            layers = [Part(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
+            layers = [FilePart(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
         try:
             variables = self.variables.of(layers, options.get("transformVars"))
             expanded = [variables] if options.get("disableVarExpansion") is True else combinations(variables)
@@ -435,7 +437,7 @@ class _Reader:
             self.families[key] = unique(name, set(self.families.values()))
         return self.families[key]
 
-    def _pairs(self, layers: Sequence[Part]) -> Sequence[ImportedPair]:
+    def _pairs(self, layers: Sequence[FilePart]) -> Sequence[ImportedPair]:
         """The pairs of a prompt and a provider that a test is run with."""
         usual = ImportedPair("", frozenset(), frozenset(), "")
         known = self.found.system.pairs if self.found.system is not None else ()
@@ -468,7 +470,7 @@ class _Reader:
         given = {PREFIX: options.get("prefix", ""), SUFFIX: options.get("suffix", "")}
         return {name: self._filled(place, value, texts) for name, value in given.items()}
 
-    def _add(self, case: ImportedCase, layers: Sequence[Part], options: Mapping[str, Any]) -> None:
+    def _add(self, case: ImportedCase, layers: Sequence[FilePart], options: Mapping[str, Any]) -> None:
         """Keep a case; where the prompts have a place for the conversation, as a further turn of it."""
         system = self.found.system
         if system is None or CONVERSATION not in system.names or options.get("disableConversationVar") is True:
@@ -497,7 +499,7 @@ class _Reader:
         name = self._named(variables)
         return name or (own or next(iter(variables), "") if self.found.system is not None else "")
 
-    def _around(self, layers: Sequence[Part], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _around(self, layers: Sequence[FilePart], options: Mapping[str, Any]) -> Mapping[str, Any]:
         """What assertions look at besides the reply: transforms, the test, tools and the format of the request."""
         prompt = self.found.system.block.get("prompt", {}) if self.found.system is not None else {}
         request = prompt.get("request", {})
@@ -587,7 +589,7 @@ class _Reader:
                     self.found.note(place, rule.outcome, what, "a part of a set with a threshold")
         return entries
 
-    def _options(self, layer: Part) -> Mapping[str, Any]:
+    def _options(self, layer: FilePart) -> Mapping[str, Any]:
         value = layer.data.get("options")
         part = self._part(layer.document, (*layer.path, "options"), value, "options") if value is not None else None
         if part is None:
@@ -661,7 +663,7 @@ class _Reader:
             self.found.note(place, _PERSON, "vars", f"kept as it is: {error}")
             return value
 
-    def _asserts(self, layer: Part, key: Sequence[str | int] = ("assert",)) -> Iterator[_Assert]:
+    def _asserts(self, layer: FilePart, key: Sequence[str | int] = ("assert",)) -> Iterator[_Assert]:
         """The assertions of a test, those of sets among them."""
         value: Any = layer.data
         for step in key:
@@ -685,7 +687,9 @@ class _Reader:
             elif part is not None:
                 yield _Assert(part)
 
-    def _assert(self, case: ImportedCase, part: Part, variables: Mapping[str, Any], more: Mapping[str, Any]) -> None:
+    def _assert(
+        self, case: ImportedCase, part: FilePart, variables: Mapping[str, Any], more: Mapping[str, Any]
+    ) -> None:
         """Add one assertion to a case, and say what became of it."""
         kind = part.data.get("type")
         if not isinstance(kind, str):
@@ -724,7 +728,7 @@ class _Reader:
         self.found.note(place, outcome, what, becomes + (f"; {different}" if different else ""))
 
     def _unweighted(
-        self, case: ImportedCase, part: Part, variables: Mapping[str, Any], more: Mapping[str, Any]
+        self, case: ImportedCase, part: FilePart, variables: Mapping[str, Any], more: Mapping[str, Any]
     ) -> None:
         """An assertion that always passes: it is measured if that calls neither code nor a judge."""
         kind, negate = kind_of(part.data["type"])
@@ -737,7 +741,7 @@ class _Reader:
                 result = "measured, and always passes, since its weight is 0"
         self.found.note(part.place(), _NEAR, f"assert {shorten(part.data['type'])[1:-1]}", result)
 
-    def _given(self, part: Part, variables: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    def _given(self, part: FilePart, variables: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
         """An assertion with its value filled in, and what is around it.
 
         Raises:
@@ -833,7 +837,7 @@ def _give_variables(case: ImportedCase, variables: Mapping[str, Any]) -> None:
         entry["with"]["vars"] = hidden
 
 
-def _is_number(part: Part, key: str) -> bool:
+def _is_number(part: FilePart, key: str) -> bool:
     value = part.data.get(key)
     return isinstance(value, int | float) and not isinstance(value, bool)
 

@@ -118,9 +118,11 @@ class ProjectCode:
             raise NotImportedError(f"{command[0]} cannot be started: {error.strerror}; install it") from None
         _, mark, result = done.stdout.rpartition(_MARK)
         if done.returncode or not mark:
-            said = [line for line in done.stderr.splitlines() if line.strip() and not line.startswith((" ", "Node.js"))]
-            said = [line for line in said if "Error" in line] or said or ["it ended before it answered"]
-            raise NotImportedError(f"{shorten(what)} failed: {shorten(said[-1])}")
+            printed = [
+                line for line in done.stderr.splitlines() if line.strip() and not line.startswith((" ", "Node.js"))
+            ]
+            printed = [line for line in printed if "Error" in line] or printed or ["it ended before it answered"]
+            raise NotImportedError(f"{shorten(what)} failed: {shorten(printed[-1])}")
         if len(result) > _MAX_CHARACTERS:
             raise NotImportedError(f"{shorten(what)} made more than {_MAX_CHARACTERS:,} characters")
         return json.loads(result)

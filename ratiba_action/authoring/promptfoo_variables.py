@@ -18,7 +18,7 @@ _MAX_FILES, _MAX_COMBINATIONS = 100, 200
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """A mapping of a file, with its place."""
 
     document: YamlDocument
@@ -44,7 +44,7 @@ class Variables:
     code: ProjectCode | None
     prompt: str | None = None
 
-    def of(self, layers: Sequence[Part], change: Any = None) -> dict[str, Any]:
+    def of(self, layers: Sequence[FilePart], change: Any = None) -> dict[str, Any]:
         """The variables of a test by name; a text that names a file is its content.
 
         Args:
