@@ -1,141 +1,42 @@
 """Whether an imported promptfoo suite means the same: promptfoo and the gate on one corpus, verdict by verdict.
 
-Both call one stand-in for OpenAI, which replies what the prompt says between ``<<<`` and ``>>>``. promptfoo is
-installed apart from this project: copy ``benchmarks/promptfoo/package.json`` to a folder, run ``npm install`` there,
-then ``python -m benchmarks.import_fidelity FOLDER/node_modules``. ``--write FILE`` keeps promptfoo's verdicts, with
-which ``tests/commands/test_promptfoo_verdicts.py`` compares the import; ``--kept FILE`` takes them instead of a run.
-``--judged`` compares assertions of judges instead, and ``--speed N`` the time of a suite of N tests.
+Run ``python -m benchmarks.import_fidelity FOLDER/node_modules`` (see ``benchmarks/promptfoo_runs.py``). With
+``--write FILE`` it keeps promptfoo's verdicts, with which ``tests/commands/test_promptfoo_verdicts.py`` compares the
+import; ``--kept FILE`` takes them instead of a run. ``--judged`` compares assertions of judges instead, and ``--speed
+N`` the time of a suite of N tests.
 """
 
 import argparse
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from benchmarks.import_items import count_lost
 from benchmarks.promptfoo_corpus import MODEL, PROMPT, Files, configurations
+from benchmarks.promptfoo_runs import (
+    TEST,
+    Verdicts,
+    by_test,
+    environment,
+    gate_results,
+    has_passed,
+    run_promptfoo,
+    run_ratiba,
+    stand_in,
+)
 
-_TEST = re.compile(r"t\d{4}")
-_CALL = re.compile(r"CALL (\w+) (\{.*\})", re.DOTALL)
-_CUT = "CUT "
+_LATENCY = 0.1
+"""Seconds before each answer of the suite whose time is measured."""
 _JUDGES = "judge: {provider: openai, model: gpt-5.6, cross_check: null}\n"
-_GOOD, _FAIR, _BAD, _ENOUGH = 0.9, 0.6, 0.2, 0.5
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    delay = 0.0
-
-    def do_POST(self) -> None:
-        asked = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        time.sleep(self.delay)
-        text = "\n".join(_text(message.get("content")) for message in asked["messages"])
-        reason, message = answer_of(text) if text.startswith("Topic") else ("stop", {"content": _judgement(text)})
-        answer = {
-            "id": "stand-in",
-            "object": "chat.completion",
-            "created": 1,
-            "model": asked["model"],
-            "choices": [{"index": 0, "finish_reason": reason, "message": {"role": "assistant", **message}}],
-            "usage": {"prompt_tokens": 20, "completion_tokens": 5, "total_tokens": 25},
-        }
-        content = json.dumps(answer).encode()
-        self.send_response(200)
-        self.send_header("content-type", "application/json")
-        self.send_header("content-length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, *_: Any) -> None:
-        """Say nothing."""
-
-
-def _text(content: Any) -> str:
-    return content if isinstance(content, str) else "".join(part.get("text", "") for part in content or ())
-
-
-def answer_of(text: str) -> tuple[str, dict[str, Any]]:
-    """Why an answer ended, and its message."""
-    found = re.search("<<<(.*)>>>", text, re.DOTALL)
-    reply = found[1] if found else ""
-    if call := _CALL.fullmatch(reply):
-        calls = [{"id": "call_1", "type": "function", "function": {"name": call[1], "arguments": call[2]}}]
-        return "tool_calls", {"content": None, "tool_calls": calls}
-    if reply.startswith(_CUT):
-        return "length", {"content": reply.removeprefix(_CUT)}
-    return "stop", {"content": reply}
-
-
-def _judgement(text: str) -> str:
-    """What a judge answers, in the form that it is asked for; it likes GOOD, and FAIR less."""
-    score = _GOOD if "GOOD" in text else _FAIR if "FAIR" in text else _BAD
-    passed = score > _ENOUGH
-    if "Y or N" in text or '"Y" or "N"' in text:
-        return "Y" if passed else "N"
-    if "category" in text:
-        return json.dumps({"category": "C" if passed else "D", "reason": "stand-in"})
-    if '"steps"' in text and '"score"' not in text:
-        return json.dumps({"steps": ["look at the reply"]})
-    in_ten = "0 to 10" in text or "0-10" in text or "10" in text
-    return json.dumps({"reason": "stand-in", "pass": passed, "score": score * 10 if in_ten else score})
-
-
-@contextmanager
-def stand_in(delay: float = 0.0) -> Iterator[str]:
-    """The address of a server that speaks as OpenAI does.
-
-    Args:
-        delay: seconds before each answer.
-    """
-    handler = type("_Delayed", (_Handler,), {"delay": delay})
-    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/v1"
-        server.shutdown()
-
-
-Verdicts = Mapping[str, list[bool]]
-"""Whether each result of a test passed, sorted, by the test's number."""
-
-
-def promptfoo_verdicts(program: Path, folder: Path, environment: Mapping[str, str]) -> Verdicts:
-    """What promptfoo says of the configuration in a folder."""
-    (config,) = folder.glob("promptfooconfig.*")
-    command = [
-        str(program),
-        "eval",
-        "-c",
-        config.name,
-        "-o",
-        "out.json",
-        "--no-cache",
-        "--no-table",
-        "--no-progress-bar",
-    ]
-    done = subprocess.run(command, cwd=folder, env=dict(environment), check=False, capture_output=True, text=True)
-    try:
-        results = json.loads((folder / "out.json").read_text())["results"]["results"]
-    except OSError:
-        raise RuntimeError(f"{folder.name}: {done.stdout[-2000:]}{done.stderr[-2000:]}") from None
-    return _by_test((each["testCase"]["description"], each["success"]) for each in results)
-
-
-def _by_test(pairs: Any) -> Verdicts:
-    found: dict[str, list[bool]] = {}
-    for name, passed in pairs:
-        found.setdefault(name, []).append(passed)
-    return {name: sorted(each) for name, each in sorted(found.items())}
 
 
 @dataclass(slots=True)
@@ -154,58 +55,40 @@ class Imported:
     seconds: float = 0.0
 
 
-def gate_verdicts(
-    corpus: Mapping[str, Files], folder: Path, environment: Mapping[str, str], more: str = ""
-) -> Imported:
+def gate_verdicts(corpus: Mapping[str, Files], folder: Path, variables: Mapping[str, str], more: str = "") -> Imported:
     """Import each configuration into one repository, and run the gate once.
 
     Args:
         more: lines for the gate's configuration.
     """
-    ratiba, found = [sys.executable, "-m", "ratiba_action"], Imported()
+    found = Imported()
     for name in corpus:
         (config,) = (folder / name).glob("promptfooconfig.*")
         path = str(config.relative_to(folder))
         words = ["import", "promptfoo", path, "--prefix", name[:24], "--map", "input=reply", "--json"]
-        done = subprocess.run([*ratiba, *words], cwd=folder, env=dict(environment), check=False, capture_output=True)
+        done = run_ratiba(words, folder, variables)
         if done.returncode not in {0, 2} or not done.stdout:
-            raise RuntimeError(f"{name}: {done.stderr.decode()[-2000:]}")
+            raise RuntimeError(f"{name}: {done.stderr[-2000:]}")
         found.findings[name] = json.loads(done.stdout)["findings"]
     configuration = folder / ".github/ratiba.yml"
     setup = f"system:\n  setup: [ln, -s, {(folder / 'node_modules').resolve()}, node_modules]\n"
     configuration.write_text(configuration.read_text().replace("system:\n", setup, 1) + more)
     started = time.monotonic()
-    words = ["gate", "--llm", "live", "--mode", "blocking"]
-    done = subprocess.run([*ratiba, *words], cwd=folder, env=dict(environment), check=False, capture_output=True)
+    done = run_ratiba(["gate", "--llm", "live", "--mode", "blocking"], folder, variables)
     found.seconds = time.monotonic() - started
-    try:
-        results = json.loads((folder / "ratiba-report/results.json").read_text())["report"]["results"]
-    except OSError:
-        raise RuntimeError(f"gate: {done.stdout.decode()[-3000:]}{done.stderr.decode()[-3000:]}") from None
+    results = gate_results(folder)
     if not results:
-        raise RuntimeError(f"gate: {done.stdout.decode()[-3000:]}{done.stderr.decode()[-3000:]}")
-    named = [(_TEST.findall(each["trial"]["scenario"]["id"])[-1], each) for each in results]
-    found.verdicts = _by_test((name, _passed(each)) for name, each in named)
+        raise RuntimeError(f"gate: {done.stdout[-3000:]}{done.stderr[-3000:]}")
+    found.verdicts = by_test((each["trial"]["scenario"]["id"], has_passed(each)) for each in results)
+    named = [(TEST.findall(each["trial"]["scenario"]["id"])[-1], each) for each in results]
     found.errors = {name: each.get("message", "") for name, each in named if each["outcome"] != "scored"}
     return found
 
 
-def _passed(result: Mapping[str, Any]) -> bool:
-    scores = all(score["value"] is not None and score["value"] >= score["threshold"] for score in result["scores"])
-    return result["outcome"] == "scored" and scores and all(check["passed"] for check in result["checks"])
-
-
-def _environment(address: str, folder: Path) -> dict[str, str]:
-    return {
-        **os.environ,
-        "OPENAI_API_KEY": "none",
-        "OPENAI_BASE_URL": address,
-        "PROMPTFOO_CONFIG_DIR": f"{folder}/.promptfoo",
-        "PROMPTFOO_DISABLE_TELEMETRY": "1",
-        "PROMPTFOO_DISABLE_UPDATE": "1",
-        "RATIBA_OPENAI_API_KEY": "none",
-        "RATIBA_OPENAI_BASE_URL": address,
-    }
+def _places(place: Path, address: str) -> tuple[Path, dict[str, str]]:
+    """The folder of a repository, and the variables of a home folder beside it."""
+    (place / "home").mkdir()
+    return place / "repository", environment(address, place / "home")
 
 
 def write_corpus(corpus: Mapping[str, Files], folder: Path, modules: Path) -> None:
@@ -215,7 +98,7 @@ def write_corpus(corpus: Mapping[str, Files], folder: Path, modules: Path) -> No
             (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
             (folder / name / path).write_text(content)
     subprocess.run(["git", "init", "--quiet", str(folder)], check=True)
-    (folder / ".gitignore").write_text("node_modules\n.promptfoo\nratiba-report\nout.json\n")
+    (folder / ".gitignore").write_text("node_modules\nratiba-report\nout.json\n")
     (folder / "node_modules").symlink_to(modules)
 
 
@@ -232,13 +115,12 @@ def compare(modules: Path, corpus: Mapping[str, Files], kept: Verdicts | None, m
     theirs, ours = dict(kept or {}), Imported()
     for group in _groups(corpus):
         with tempfile.TemporaryDirectory() as name, stand_in() as address:
-            folder = Path(name)
+            folder, variables = _places(Path(name), address)
             write_corpus(group, folder, modules)
-            environment = _environment(address, folder)
             for each in group if kept is None else ():
-                theirs |= promptfoo_verdicts(modules / ".bin/promptfoo", folder / each, environment)
+                theirs |= run_promptfoo(modules, folder / each, variables)
                 sys.stderr.write(f"{each}\n")
-            found = gate_verdicts(group, folder, environment, more)
+            found = gate_verdicts(group, folder, variables, more)
             ours.verdicts = {**ours.verdicts, **found.verdicts}
             ours.findings |= found.findings
             ours.errors |= found.errors
@@ -247,7 +129,7 @@ def compare(modules: Path, corpus: Mapping[str, Files], kept: Verdicts | None, m
 
 def _report(theirs: Verdicts, ours: Imported, corpus: Mapping[str, Files]) -> int:
     """Print the figures; 1 if a verdict differs."""
-    place = {test: name for name, files in corpus.items() for test in _TEST.findall("".join(files.values()))}
+    place = {test: name for name, files in corpus.items() for test in TEST.findall("".join(files.values()))}
     different = [test for test, verdict in theirs.items() if ours.verdicts.get(test) != verdict]
     for test in different:
         error = ours.errors.get(test, "")
@@ -272,7 +154,7 @@ def _report(theirs: Verdicts, ours: Imported, corpus: Mapping[str, Files]) -> in
 
 
 def speed(modules: Path, tests: int) -> int:
-    """Print the time of promptfoo and of the gate on one suite, four calls at a time, each of which takes 50 ms."""
+    """Print the time of promptfoo and of the gate on one suite, four calls at a time, each of which takes 0.1 s."""
     suite = [
         {
             "description": f"t{number:04}",
@@ -286,20 +168,27 @@ def speed(modules: Path, tests: int) -> int:
         for number in range(tests)
     ]
     written = json.dumps({"prompts": [PROMPT], "providers": [MODEL], "tests": suite})
-    with tempfile.TemporaryDirectory() as name, stand_in(0.05) as address:
-        folder = Path(name)
+    with tempfile.TemporaryDirectory() as name, stand_in(_LATENCY) as address:
+        folder, variables = _places(Path(name), address)
         write_corpus({"speed": {"promptfooconfig.json": written}}, folder, modules)
-        environment = _environment(address, folder)
-        started = time.monotonic()
-        theirs = promptfoo_verdicts(modules / ".bin/promptfoo", folder / "speed", environment)
-        between = time.monotonic()
-        ours = gate_verdicts({"speed": {}}, folder, environment)
+        started, before = time.monotonic(), _processor_seconds()
+        theirs = run_promptfoo(modules, folder / "speed", variables)
+        between, middle = time.monotonic(), _processor_seconds()
+        ours = gate_verdicts({"speed": {}}, folder, variables)
+    used, theirs_used = _processor_seconds() - middle, middle - before
     same = ours.verdicts == theirs
     sys.stdout.write(
         f"{tests} tests: promptfoo {between - started:.1f} s, gate {ours.seconds:.1f} s, "
-        f"{ours.seconds / (between - started):.2f} times; load {os.getloadavg()[0]:.1f}; the same verdicts: {same}\n"
+        f"{ours.seconds / (between - started):.2f} times; of the processor {theirs_used:.1f} s and, with the import, "
+        f"{used:.1f} s; load {os.getloadavg()[0]:.1f}; the same verdicts: {same}\n"
     )
     return 0 if same else 1
+
+
+def _processor_seconds() -> float:
+    """Time of the processor that all programs had that have ended."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
 
 
 def main() -> int:
@@ -319,7 +208,7 @@ def main() -> int:
     corpus = {name: files for name, files in all_of.items() if re.search(arguments.only, name)}
     kept = json.loads(arguments.kept.read_text()) if arguments.kept else None
     if kept is not None:
-        named = set(_TEST.findall(json.dumps(corpus)))
+        named = set(TEST.findall(json.dumps(corpus)))
         kept = {test: verdict for test, verdict in kept.items() if test in named}
     theirs, ours = compare(modules, corpus, kept, _JUDGES if arguments.judged else "")
     if arguments.write is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.promptfoo_examples import EXAMPLES, SERVER, Files
+from benchmarks.promptfoo_repositories import REPOSITORIES
 from ratiba_action.authoring.imports import (
     Import,
     ImportOutcome,
@@ -28,6 +29,7 @@ from ratiba_action.util.strict_yaml import read_yaml
 CANARY = "zzcanary"
 """Stands in no configuration."""
 Path_ = tuple[str | int, ...]
+ALL: Mapping[str, Files] = {**EXAMPLES, **REPOSITORIES}
 _NAMES = frozenset({"type", "$ref", "path", "file", "id", "raw", "method", "url", "conversationId"})
 """Keys whose texts name something: with another word they name nothing, which is an error of its own."""
 
@@ -35,7 +37,7 @@ _OPTIONS = frozenset({"min", "max", "requiredElements"})
 """Keys of a value whose other keys promptfoo itself does not read."""
 _LABELS = frozenset({"label", "description", "prompts"})
 """Keys of what has a row of its own: they name it."""
-COMMENTS: frozenset[Path_] = frozenset({("description",), ("scenarios", 0, "description")})
+COMMENTS: frozenset[Path_] = frozenset({("description",), *(("scenarios", each, "description") for each in range(9))})
 """Texts for people, of a file or of a part of it that is no test."""
 
 EVERYTHING = {
@@ -162,7 +164,7 @@ def is_lost(folder: Path, data: Any, path: Path_) -> bool:
             is_named = each.what.rpartition(": ")[2].rpartition(".")[2] == around[-1]
             is_whole = each.outcome is ImportOutcome.MANUAL or "left out" in each.result or path[-1] in _LABELS
             if each.line == line and (
-                is_named or (is_whole and each.what.startswith(("assert ", "providers", "prompts")))
+                is_named or (is_whole and each.what.startswith(("assert ", "providers", "prompts", "test")))
             ):
                 return False
     return True
@@ -193,14 +195,16 @@ def lost(folder: Path, data: Any) -> list[str]:
 def configurations() -> Iterator[tuple[str, Any, Files]]:
     """A name, a configuration as data, and the files that it needs."""
     yield "everything", EVERYTHING, {}
-    for name, files in EXAMPLES.items():
+    for name, files in ALL.items():
+        if "promptfooconfig.yaml" not in files:
+            continue
         content = files["promptfooconfig.yaml"].replace(SERVER, "http://127.0.0.1:9").encode()
         document, problems = read_yaml("promptfooconfig.yaml", content, aliases=True)
         assert document is not None, problems
         yield name, document.data, files
 
 
-def count_lost(names: Collection[str] = ("everything", *EXAMPLES)) -> tuple[int, list[str]]:
+def count_lost(names: Collection[str] = ("everything", *ALL)) -> tuple[int, list[str]]:
     """How many items the configurations of these names have, and those that are lost."""
     items, found = 0, list[str]()
     for name, data, files in configurations():

@@ -178,6 +178,7 @@ class ImportedSystem:
         names: that the prompts have places for, without those of the conversation.
         more: further sections of the configuration.
         pairs: with which tests are run; empty for the system alone.
+        parses: code of assertions gets its replies as data.
     """
 
     block: Mapping[str, Any]
@@ -185,6 +186,7 @@ class ImportedSystem:
     names: frozenset[str]
     more: Mapping[str, Any] = field(default_factory=dict)
     pairs: tuple[ImportedPair, ...] = ()
+    parses: bool = False
 
 
 @dataclass(frozen=True, slots=True)

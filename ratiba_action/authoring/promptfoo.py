@@ -1,11 +1,13 @@
-"""Reads promptfoo's configurations and tests: YAML, JSON, JSON Lines or CSV. No code and no template is executed."""
+"""Reads promptfoo's configurations and tests: YAML, JSON, JSON Lines or CSV. No template is executed.
+
+Code runs only where a person asked for it (``promptfoo_code.py``).
+"""
 
 import contextlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import islice, product
 from typing import Any
 
 from ratiba_action.authoring.imports import (
@@ -30,12 +32,23 @@ from ratiba_action.authoring.promptfoo_assertions import (
     plain_text,
     rule_of,
 )
+from ratiba_action.authoring.promptfoo_attacks import attack_rubric, is_attack
+from ratiba_action.authoring.promptfoo_code import CODE, OPTION, ProjectCode, is_code
 from ratiba_action.authoring.promptfoo_conversations import join_conversations
+from ratiba_action.authoring.promptfoo_keys import (
+    ASSERTION_KEYS,
+    CONFIGURATION_KEYS,
+    OPTIONS,
+    READ,
+    SET_KEYS,
+    TEST_KEYS,
+)
 from ratiba_action.authoring.promptfoo_providers import with_environment
 from ratiba_action.authoring.promptfoo_rows import LEFT_OUT, UNNAMED, read_row, with_commas
 from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, names_any, read_system
 from ratiba_action.authoring.promptfoo_values import fill
-from ratiba_action.errors import SuiteError
+from ratiba_action.authoring.promptfoo_variables import FilePart, Variables, combinations
+from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.privacy.identifiers import find_identifiers
 from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.strict_yaml import Path, YamlDocument
@@ -44,53 +57,12 @@ from ratiba_action.util.validation import shorten
 _PLACE = re.compile(r"\{\{-?\s*([A-Za-z_]\w*)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
 _DATA = (".yaml", ".yml", ".json", ".jsonl", ".csv")
-_TEXT = (".txt", ".md", ".json", ".yaml", ".yml", ".csv")
-_MAX_FILES, _MAX_COMBINATIONS = 100, 200
+_MAX_FILES = 100
+_SHEETS = (".xlsx", ".xls", "docs.google.com/spreadsheets")
 _MESSAGES = ("input", "question", "query", "message", "prompt", "user_input", "text")
 """Variables that are the message if a test has several."""
 
-_CODE = "not imported: code is not run"
 _NEAR, _PERSON = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL
-CONFIGURATION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "redteam": (_PERSON, "not imported: write scenarios for the attacks that you know"),
-    "derivedMetrics": (_PERSON, "not imported: use `gates` of a file of cases"),
-    "nunjucksFilters": (_PERSON, _CODE),
-    "extensions": (_PERSON, _CODE),
-    "evaluateOptions": (_NEAR, "left out: use options of `ratiba gate`"),
-    "env": (_NEAR, "its values stand for `{{ env.NAME }}`, and are left out elsewhere"),
-    **dict.fromkeys(("outputPath", "sharing", "tags", "metadata", "commandLineOptions"), (_NEAR, LEFT_OUT)),
-    **dict.fromkeys(("writeLatestResults", "tracing"), (_NEAR, LEFT_OUT)),
-}
-"""Keys of a configuration that are not imported."""
-_READ = (
-    *("$schema", "description", "prompts", "providers", "targets"),
-    *("tests", "defaultTest", "scenarios", "assertionTemplates"),
-)
-TEST_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "metadata": (_NEAR, "left out, except for code that reads `context.test`"),
-    "providerOutput": (_PERSON, "not imported: your system answers"),
-    "assertScoringFunction": (_PERSON, f"{_CODE}; every assertion must pass"),
-}
-"""Keys of a test that are not imported."""
-OPTIONS: Mapping[str, tuple[ImportOutcome, str]] = {
-    **dict.fromkeys(("provider", "rubricPrompt"), (_NEAR, "left out: the configuration names the judge")),
-    **dict.fromkeys(("disableVarExpansion", "disableDefaultAsserts"), (ImportOutcome.MAPPED, "applied")),
-    **dict.fromkeys(("disableConversationVar", "runSerially"), (_NEAR, LEFT_OUT)),
-    "transformVars": (_PERSON, "not imported: write the variables that it makes into the tests"),
-}
-"""Keys of a test's ``options``."""
-ASSERTION_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "metric": (_NEAR, LEFT_OUT),
-    "provider": (_NEAR, "left out: the configuration names the judge or the model"),
-    "rubricPrompt": (_NEAR, "left out: the gate's own instructions to the judge apply"),
-    "contextTransform": (_NEAR, "left out: the context is the documents that your system returns"),
-}
-"""Further keys of an assertion."""
-SET_KEYS: Mapping[str, tuple[ImportOutcome, str]] = {
-    "metric": ASSERTION_KEYS["metric"],
-    "config": (_PERSON, "not imported: give it to each assertion of the set"),
-}
-"""Further keys of a set of assertions."""
 _ASSERTION_READ = ("type", "value", "threshold", "weight", "transform", "config", "alpha", "beta", "gamma")
 _CHOSEN = ("prompts", "providers", "provider")
 """Keys of a test that say with which prompts and providers it is run."""
@@ -108,25 +80,12 @@ class _Assert:
         inner: of a set; None for an assertion.
     """
 
-    part: "_Part"
+    part: "FilePart"
     inner: "tuple[_Assert, ...] | None" = None
 
     @property
     def kind(self) -> Any:
         return self.part.data.get("type")
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """A mapping of a file, with its place."""
-
-    document: YamlDocument
-    path: Path
-    data: Mapping[str, Any]
-
-    def place(self, *path: str | int) -> tuple[str, int]:
-        """File and line of a value in it."""
-        return self.document.name, self.document.line((*self.path, *path))
 
 
 class _UnclearMessageError(Exception):
@@ -149,17 +108,22 @@ class _Reader:
         found: cases, findings and the system.
         message: variable that is the user's message; empty to choose it.
         prefix: begins the names of new prompt files.
+        code: runs what makes tests and variables; None if nobody asked for it.
     """
 
     folder: SourceFolder
     found: Import
     message: str
     prefix: str
-    prompt: str | None = None
+    code: ProjectCode | None = None
+    variables: Variables = field(init=False)
     templates: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     unclear: dict[tuple[str, int], Mapping[str, str]] = field(default_factory=dict)
     families: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.variables = Variables(self.folder, self.found, self.code)
 
     def suggest(self) -> None:
         """A finding for each test of which nobody knows the message, with the option that would help most of them."""
@@ -181,9 +145,9 @@ class _Reader:
         if not isinstance(document.data, Mapping):
             self.found.wrong((document.name, 1), f"{shorten(document.data)} is not a mapping with `tests`")
             return
-        whole = _Part(document, (), document.data)
-        self._keys(whole, CONFIGURATION_KEYS, _READ)
-        self.prompt = self._only_prompt(document.data.get("prompts"))
+        whole = FilePart(document, (), document.data)
+        self._keys(whole, CONFIGURATION_KEYS, READ)
+        self.variables.prompt = self._only_prompt(document.data.get("prompts"))
         self._pass_rate(whole)
         templates = document.data.get("assertionTemplates")
         self.templates = templates if isinstance(templates, Mapping) else {}
@@ -195,6 +159,10 @@ class _Reader:
             self._keys(scenario, {}, ("description", "config", "tests"))
             inner = self._tests(scenario, "tests")
             tests += [[config, *test] for config in self._parts(scenario, "config") for test in inner]
+        if not any(document.data.get(key) for key in ("tests", "scenarios", "redteam")):
+            tests = [
+                [FilePart(document, (), {})]
+            ]  # promptfoo runs each prompt once, with `defaultTest` if there is one
         layers = [*([default] if default is not None else []), *(layer for test in tests for layer in test)]
         options = [layer.data.get("options") for layer in layers]
         affixes = any(isinstance(each, Mapping) and {"prefix", "suffix"} & each.keys() for each in options)
@@ -202,13 +170,13 @@ class _Reader:
             self.found.system = read_system(self.folder, document, self.found, self.prefix, affixes=affixes)
         self._run(default, tests)
 
-    def _scenarios(self, whole: _Part) -> list[_Part]:
+    def _scenarios(self, whole: FilePart) -> list[FilePart]:
         """Promptfoo's scenarios, in this file or in others."""
         value = whole.data.get("scenarios")
         listed = value if isinstance(value, list) else [value]
         if not any(isinstance(each, str) for each in listed):
             return self._parts(whole, "scenarios")
-        found: list[_Part] = []
+        found: list[FilePart] = []
         for index, each in enumerate(listed):
             if isinstance(each, str):
                 parts = self._files(whole.place("scenarios", index), each)
@@ -219,7 +187,7 @@ class _Reader:
         return found
 
     def _keys(
-        self, part: _Part, table: Mapping[str, tuple[ImportOutcome, str]], read: Sequence[str], what: str = ""
+        self, part: FilePart, table: Mapping[str, tuple[ImportOutcome, str]], read: Sequence[str], what: str = ""
     ) -> None:
         """A finding for each key that is not read."""
         for key in part.data:
@@ -227,7 +195,7 @@ class _Reader:
                 outcome, result = table.get(key, (_PERSON, "not imported: unknown here"))
                 self.found.note(part.place(key), outcome, f"{what}{shorten(key)[1:-1]}", result)
 
-    def _pass_rate(self, whole: _Part) -> None:
+    def _pass_rate(self, whole: FilePart) -> None:
         """The share of tests that must pass, in percent in the configuration's ``env``."""
         environment = whole.data.get("env")
         value = environment.get(_PASSING) if isinstance(environment, Mapping) else None
@@ -257,7 +225,7 @@ class _Reader:
                 return None if "---" in prompt.splitlines() else prompt
         return prompt if "{{" in prompt or "\n" in prompt else None
 
-    def _default(self, whole: _Part) -> _Part | None:
+    def _default(self, whole: FilePart) -> FilePart | None:
         value = whole.data.get("defaultTest")
         document = whole.document
         path: Path = ("defaultTest",)
@@ -270,13 +238,13 @@ class _Reader:
             value = document.data
         return self._part(document, path, value, "defaultTest") if value is not None else None
 
-    def _part(self, document: YamlDocument, path: Path, value: Any, what: str) -> _Part | None:
+    def _part(self, document: YamlDocument, path: Path, value: Any, what: str) -> FilePart | None:
         if isinstance(value, Mapping):
-            return _Part(document, path, value)
+            return FilePart(document, path, value)
         self.found.wrong((document.name, document.line(path)), f"{what}: {shorten(value)} is not a mapping")
         return None
 
-    def _parts(self, part: _Part, key: str) -> list[_Part]:
+    def _parts(self, part: FilePart, key: str) -> list[FilePart]:
         """The mappings of a list."""
         value = part.data.get(key, [])
         if not isinstance(value, list):
@@ -288,7 +256,7 @@ class _Reader:
         )
         return [item for item in found if item is not None]
 
-    def _tests(self, part: _Part, key: str) -> list[list[_Part]]:
+    def _tests(self, part: FilePart, key: str) -> list[list[FilePart]]:
         """The tests of a key, in this file or in others."""
         value = part.data.get(key)
         if isinstance(value, str):
@@ -304,36 +272,41 @@ class _Reader:
 
     def _listed(
         self, document: YamlDocument, path: Path, value: Sequence[Any], *, files: bool = False
-    ) -> list[list[_Part]]:
-        tests: list[list[_Part]] = []
+    ) -> list[list[FilePart]]:
+        tests: list[list[FilePart]] = []
         for index, item in enumerate(value):
             inner = (*path, index)
             place = (document.name, document.line(inner))
+            if isinstance(item, Mapping) and isinstance(item.get("path"), str):
+                self._keys(FilePart(document, inner, item), {}, ("path", "config"))
             if isinstance(item, str) and files:
                 tests += self._files(place, item)
             elif isinstance(item, Mapping) and str(item.get("path")).removeprefix("file://").endswith(_DATA):
                 tests += self._files(place, item["path"])
+            elif isinstance(item, Mapping) and isinstance(item.get("path"), str) and is_code(item["path"]):
+                tests += self._made(place, item["path"], *([item["config"]] if "config" in item else []))
             elif isinstance(item, Mapping) and isinstance(item.get("path"), str):
-                self.found.note(
-                    place, _PERSON, "tests", f"not imported: {shorten(item['path'])} generates them by code"
-                )
+                tests += self._files(place, item["path"])
             else:
                 part = self._part(document, inner, item, "a test")
                 tests += [[part]] if part is not None else []
         return tests
 
-    def _files(self, place: tuple[str, int], reference: str) -> list[list[_Part]]:
+    def _files(self, place: tuple[str, int], reference: str) -> list[list[FilePart]]:
         """The tests of other files, which must lie inside the folder."""
         name = reference.removeprefix("file://").removeprefix("./")
+        if is_code(reference):
+            return self._made(place, reference)
         if "://" in name or not name.endswith(_DATA):
             result = f"not imported: {shorten(reference)} is not a YAML, JSON, JSON Lines or CSV file"
+            result += "; save it as CSV" if any(each in reference for each in _SHEETS) else ""
             self.found.note(place, _PERSON, "tests", result)
             return []
         names = self.folder.matching(name, _MAX_FILES) if "*" in name else [name]
         if not names or len(names) > _MAX_FILES:
             self.found.wrong(place, f"tests: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MAX_FILES}")
             return []
-        tests: list[list[_Part]] = []
+        tests: list[list[FilePart]] = []
         for each in names:
             try:
                 document = self.document(each)
@@ -343,12 +316,44 @@ class _Reader:
             tests += self._of_document(document)
         return tests
 
+    def _made(self, place: tuple[str, int], reference: str, *config: Any) -> list[list[FilePart]]:
+        """The tests that code makes.
+
+        Args:
+            config: what it is given.
+        """
+        name = shorten(reference)
+        if self.code is None:
+            result = f"not imported: {name} makes them by code, which an import runs only with {OPTION}"
+            self.found.note(place, _PERSON, "tests", result)
+            return []
+        try:
+            made = self.code.call(self.folder, reference, "generate_tests", *config)
+        except NotImportedError as error:
+            self.found.note(place, _PERSON, "tests", f"not imported: {error}")
+            return []
+        except SuiteError as error:
+            self.found.wrong(place, f"tests: {error.problems[0]}")
+            return []
+        if not isinstance(made, list):
+            self.found.wrong(place, f"tests: {name} makes {shorten(made)}, which is not a list of tests")
+            return []
+        result = f"{name} makes {len(made)} today; import again when it makes others"
+        self.found.note(place, ImportOutcome.MAPPED, "tests", result)
+        path = reference.removeprefix("file://").removeprefix("./").partition(":")[0]
+        return self._listed(YamlDocument(self.folder.name(path), made, {}), (), made)
+
     def document(self, name: str) -> YamlDocument:
         """A file as data; of a CSV file with any separator, and columns without a name left out.
 
         Raises:
             SuiteError: it cannot be read or is malformed.
         """
+        if self.code is not None and name.endswith(CODE):
+            try:
+                return YamlDocument(self.folder.name(name), self.code.call(self.folder, name, ""), {})
+            except NotImportedError as error:
+                raise SuiteError([FileProblem(self.folder.name(name), 1, str(error))]) from error
         if not name.endswith(".csv"):
             return self.folder.document(name)
         changed = with_commas(self.folder.text(name))
@@ -357,7 +362,7 @@ class _Reader:
             self.found.note((document.name, 1), _NEAR, "column without a name", LEFT_OUT)
         return document
 
-    def _of_document(self, document: YamlDocument) -> list[list[_Part]]:
+    def _of_document(self, document: YamlDocument) -> list[list[FilePart]]:
         """The tests of a file that holds nothing else."""
         data = document.data if isinstance(document.data, list) else [document.data]
         if document.name.endswith(".csv"):
@@ -367,11 +372,11 @@ class _Reader:
             document = YamlDocument(document.name, data, document.lines)
         return self._listed(document, (), data)
 
-    def _run(self, default: _Part | None, tests: Sequence[Sequence[_Part]]) -> None:
+    def _run(self, default: FilePart | None, tests: Sequence[Sequence[FilePart]]) -> None:
         for layers in tests:
             self._test([default, *layers] if default is not None else layers)
 
-    def _test(self, layers: Sequence[_Part]) -> None:
+    def _test(self, layers: Sequence[FilePart]) -> None:
         """The cases of one test: one for each combination of listed variables."""
         test = layers[-1]
         place = test.place()
@@ -382,14 +387,12 @@ class _Reader:
             self._keys(layer, TEST_KEYS, ("description", "vars", "assert", "threshold", "options", *_CHOSEN, *thread))
             options |= self._options(layer)
         if options.get("disableDefaultAsserts") is True and len(layers) > 1:
-            layers = [_Part(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
+            layers = [FilePart(layers[0].document, layers[0].path, {**layers[0].data, "assert": []}), *layers[1:]]
         try:
-            variables = self._variables(layers)
-            combinations = [variables] if options.get("disableVarExpansion") is True else _combinations(variables)
-            own = next((name for layer in layers[::-1] for name in self._variables([layer])), "")
-            messages = [
-                self._message(place, each, str(test.data.get("description") or ""), own) for each in combinations
-            ]
+            variables = self.variables.of(layers, options.get("transformVars"))
+            expanded = [variables] if options.get("disableVarExpansion") is True else combinations(variables)
+            own = next((name for layer in layers[::-1] for name in self.variables.of([layer])), "")
+            messages = [self._message(place, each, str(test.data.get("description") or ""), own) for each in expanded]
         except _UnclearMessageError as error:
             self.unclear[place] = error.texts
             return
@@ -405,14 +408,14 @@ class _Reader:
         thresholds = [layer.data["threshold"] for layer in layers if _is_number(layer, "threshold")]
         pairs = self._pairs(layers)
         several = len(pairs) > 1
-        for values, message in zip(combinations, messages, strict=True):
+        for values, message in zip(expanded, messages, strict=True):
             case = ImportedCase(*place, description, (message,))
             case.variable = self._variable(values, own)
             case.inputs = self._inputs(place, values) | self._affixes(place, options, values)
-            if thresholds:
-                self._measure_set(case, asserts, thresholds[-1], values, more)
-            else:
-                self._each(case, asserts, values, more)
+            if not asserts:
+                measure_set(case, {"kind": "set", "minimum": 0, "assertions": []})
+                self.found.note(place, _NEAR, "assert", "the test has none: it passes unless the system fails")
+            self._whole(case, asserts, thresholds[-1] if thresholds else None, values, more)
             _give_variables(case, values)
             if several:
                 case.family = self._family(f"test {len(self.families)}", description or message)
@@ -434,7 +437,7 @@ class _Reader:
             self.families[key] = unique(name, set(self.families.values()))
         return self.families[key]
 
-    def _pairs(self, layers: Sequence[_Part]) -> Sequence[ImportedPair]:
+    def _pairs(self, layers: Sequence[FilePart]) -> Sequence[ImportedPair]:
         """The pairs of a prompt and a provider that a test is run with."""
         usual = ImportedPair("", frozenset(), frozenset(), "")
         known = self.found.system.pairs if self.found.system is not None else ()
@@ -467,7 +470,7 @@ class _Reader:
         given = {PREFIX: options.get("prefix", ""), SUFFIX: options.get("suffix", "")}
         return {name: self._filled(place, value, texts) for name, value in given.items()}
 
-    def _add(self, case: ImportedCase, layers: Sequence[_Part], options: Mapping[str, Any]) -> None:
+    def _add(self, case: ImportedCase, layers: Sequence[FilePart], options: Mapping[str, Any]) -> None:
         """Keep a case; where the prompts have a place for the conversation, as a further turn of it."""
         system = self.found.system
         if system is None or CONVERSATION not in system.names or options.get("disableConversationVar") is True:
@@ -496,12 +499,11 @@ class _Reader:
         name = self._named(variables)
         return name or (own or next(iter(variables), "") if self.found.system is not None else "")
 
-    def _around(self, layers: Sequence[_Part], options: Mapping[str, Any]) -> Mapping[str, Any]:
+    def _around(self, layers: Sequence[FilePart], options: Mapping[str, Any]) -> Mapping[str, Any]:
         """What assertions look at besides the reply: transforms, the test, tools and the format of the request."""
         prompt = self.found.system.block.get("prompt", {}) if self.found.system is not None else {}
         request = prompt.get("request", {})
-        form = request.get("response_format")
-        parsed = isinstance(form, Mapping) and form.get("type") == "json_schema" and prompt.get("provider") == "openai"
+        parsed = self.found.system is not None and self.found.system.parses
         test: dict[str, Any] = {}
         for layer in layers:
             test |= {key: layer.data[key] for key in ("description", "metadata", "threshold") if key in layer.data}
@@ -515,6 +517,20 @@ class _Reader:
         tools = request.get("tools")
         tools = tools if isinstance(tools, list) else []
         return {"transform": transform, "test": test, "tools": tools, "as_json": parsed}
+
+    def _whole(
+        self,
+        case: ImportedCase,
+        asserts: Sequence[_Assert],
+        threshold: float | None,
+        values: Mapping[str, Any],
+        more: Mapping[str, Any],
+    ) -> None:
+        """Add the assertions of a test: all must pass, or their mean must reach its threshold."""
+        if threshold is not None:
+            self._measure_set(case, asserts, threshold, values, more)
+        else:
+            self._each(case, asserts, values, more)
 
     def _each(
         self, case: ImportedCase, asserts: Sequence[_Assert], values: Mapping[str, Any], more: Mapping[str, Any]
@@ -573,74 +589,18 @@ class _Reader:
                     self.found.note(place, rule.outcome, what, "a part of a set with a threshold")
         return entries
 
-    def _options(self, layer: _Part) -> Mapping[str, Any]:
+    def _options(self, layer: FilePart) -> Mapping[str, Any]:
         value = layer.data.get("options")
         part = self._part(layer.document, (*layer.path, "options"), value, "options") if value is not None else None
         if part is None:
             return {}
-        self._keys(part, OPTIONS, ("transform", "postprocess", "prefix", "suffix"), "options.")
+        read = ["transform", "postprocess", "prefix", "suffix"]
+        if self.code is not None and "transformVars" in part.data:
+            read.append("transformVars")
+            result = "applied by the import, to the variables as they are today"
+            self.found.note(part.place("transformVars"), ImportOutcome.MAPPED, "options.transformVars", result)
+        self._keys(part, OPTIONS, read, "options.")
         return part.data
-
-    def _variables(self, layers: Sequence[_Part]) -> dict[str, Any]:
-        """The variables of a test by name; a text that names a file is its content.
-
-        Raises:
-            NotImportedError: a file cannot be read as text.
-        """
-        values: dict[str, Any] = {}
-        for layer in layers:
-            given = layer.data.get("vars")
-            if isinstance(given, str) or (given and isinstance(given, list) and all(isinstance(x, str) for x in given)):
-                given = self._merged(layer.place("vars"), [given] if isinstance(given, str) else given)
-            if given is not None and not isinstance(given, Mapping):
-                self.found.wrong(layer.place("vars"), f"vars: {shorten(given)} is not a mapping")
-                continue
-            values |= given or {}
-        return {name: self._loaded(value) for name, value in values.items()}
-
-    def _merged(self, place: tuple[str, int], references: Sequence[str]) -> Mapping[str, Any] | None:
-        """The variables of files, those of a later one first."""
-        merged: dict[str, Any] = {}
-        for reference in references:
-            name = reference.removeprefix("file://").removeprefix("./")
-            names = self.folder.matching(name, _MAX_FILES) if "*" in name else [name]
-            if reference.startswith("file://"):
-                result = "the file's values; promptfoo 0.121.20 takes none, unless the path is without `file://`"
-                self.found.note(place, _NEAR, "vars", result)
-            if not 0 < len(names) <= _MAX_FILES:
-                self.found.wrong(
-                    place, f"vars: {shorten(reference)} names {len(names)} files; allowed: 1 to {_MAX_FILES}"
-                )
-                return None
-            for each in names:
-                data = self.folder.document(each).data
-                if not isinstance(data, Mapping):
-                    self.found.wrong(place, f"vars: {each}: {shorten(data)} is not a mapping")
-                    return None
-                merged |= data
-        return merged
-
-    def _loaded(self, value: Any) -> Any:
-        """A value; of a text that names a file its content, and of a pattern the content of each file."""
-        if isinstance(value, list):
-            return [self._loaded(each) for each in value]
-        if not isinstance(value, str) or not value.startswith("file://"):
-            return value
-        name = value.removeprefix("file://").removeprefix("./")
-        if not name.endswith(_TEXT):
-            raise NotImportedError(f"{shorten(value)} is not a text file")
-        if "*" not in name:
-            return self._content(name)
-        names = self.folder.matching(name, _MAX_FILES)
-        if not 0 < len(names) <= _MAX_FILES:
-            raise NotImportedError(f"{shorten(value)} names {len(names)} files; allowed: 1 to {_MAX_FILES}")
-        return [self._content(each) for each in names]
-
-    def _content(self, name: str) -> str:
-        """The text of a file, and of YAML its JSON, as promptfoo reads it."""
-        if not name.endswith((".yaml", ".yml")):
-            return self.folder.text(name)
-        return json.dumps(self.folder.document(name).data, ensure_ascii=False, separators=(",", ":"))
 
     def _message(self, place: tuple[str, int], variables: Mapping[str, Any], description: str, own: str) -> str:
         """The user's message.
@@ -655,9 +615,9 @@ class _Reader:
         texts = {name: _as_text(value) for name, value in variables.items()}
         name = self._named(texts)
         is_named = bool(self.message) or len(texts) == 1
-        if not is_named and self.found.system is None and self.prompt is not None:
+        if not is_named and self.found.system is None and self.variables.prompt is not None:
             self.found.note(place, _NEAR, "vars", "the message is the whole prompt with its variables filled in")
-            return render(self.prompt, texts)
+            return render(self.variables.prompt, texts)
         if self.found.system is not None:
             text = _as_text(self._filled(place, variables.get(name or own or next(iter(texts), ""), ""), texts))
             return text if text.strip() else description or "-"
@@ -703,7 +663,7 @@ class _Reader:
             self.found.note(place, _PERSON, "vars", f"kept as it is: {error}")
             return value
 
-    def _asserts(self, layer: _Part, key: Sequence[str | int] = ("assert",)) -> Iterator[_Assert]:
+    def _asserts(self, layer: FilePart, key: Sequence[str | int] = ("assert",)) -> Iterator[_Assert]:
         """The assertions of a test, those of sets among them."""
         value: Any = layer.data
         for step in key:
@@ -727,7 +687,9 @@ class _Reader:
             elif part is not None:
                 yield _Assert(part)
 
-    def _assert(self, case: ImportedCase, part: _Part, variables: Mapping[str, Any], more: Mapping[str, Any]) -> None:
+    def _assert(
+        self, case: ImportedCase, part: FilePart, variables: Mapping[str, Any], more: Mapping[str, Any]
+    ) -> None:
         """Add one assertion to a case, and say what became of it."""
         kind = part.data.get("type")
         if not isinstance(kind, str):
@@ -766,7 +728,7 @@ class _Reader:
         self.found.note(place, outcome, what, becomes + (f"; {different}" if different else ""))
 
     def _unweighted(
-        self, case: ImportedCase, part: _Part, variables: Mapping[str, Any], more: Mapping[str, Any]
+        self, case: ImportedCase, part: FilePart, variables: Mapping[str, Any], more: Mapping[str, Any]
     ) -> None:
         """An assertion that always passes: it is measured if that calls neither code nor a judge."""
         kind, negate = kind_of(part.data["type"])
@@ -779,15 +741,17 @@ class _Reader:
                 result = "measured, and always passes, since its weight is 0"
         self.found.note(part.place(), _NEAR, f"assert {shorten(part.data['type'])[1:-1]}", result)
 
-    def _given(self, part: _Part, variables: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
+    def _given(self, part: FilePart, variables: Mapping[str, Any], more: Mapping[str, Any]) -> dict[str, Any]:
         """An assertion with its value filled in, and what is around it.
 
         Raises:
             NotImportedError: a file of it cannot be used.
         """
         value, own = part.data.get("value"), part.data.get("transform")
-        is_code = rule_of(str(part.data.get("type"))).is_code
-        value = self._code_of(value, variables) if is_code else self._rendered(value, variables)
+        runs = rule_of(str(part.data.get("type"))).is_code
+        value = self._code_of(value, variables) if runs else self._rendered(value, variables)
+        if is_attack(part.data.get("type")):
+            value = attack_rubric(part.data["type"], value, more["test"].get("metadata"))
         transform = [*more["transform"], *([self._code_of(own, {})] if isinstance(own, str) else [])]
         return {**part.data, **more, "value": value, "transform": transform}
 
@@ -816,7 +780,7 @@ class _Reader:
             NotImportedError: it is code, or a template that is more than names of variables.
         """
         if isinstance(value, str):
-            return fill(with_environment(self._loaded(value), self.environment), variables)
+            return fill(with_environment(self.variables.loaded(value), self.environment), variables)
         if isinstance(value, list):
             return [self._rendered(item, variables) for item in value]
         if isinstance(value, Mapping):
@@ -824,17 +788,26 @@ class _Reader:
         return value
 
 
-def read_promptfoo(folder: SourceFolder, name: str, found: Import, message: str = "", prefix: str = "imported") -> None:
+def read_promptfoo(
+    folder: SourceFolder,
+    name: str,
+    found: Import,
+    message: str = "",
+    prefix: str = "imported",
+    *,
+    code: ProjectCode | None = None,
+) -> None:
     """Read one configuration or file of tests.
 
     Args:
         message: variable that is the user's message; empty to choose it.
         prefix: begins the names of new prompt files.
+        code: runs what makes tests and variables; None if nobody asked for it.
 
     Raises:
         SuiteError: a file cannot be read or is malformed.
     """
-    reader = _Reader(folder, found, message, prefix)
+    reader = _Reader(folder, found, message, prefix, code)
     reader.read(name)
     reader.suggest()
     join_conversations(found)
@@ -864,7 +837,7 @@ def _give_variables(case: ImportedCase, variables: Mapping[str, Any]) -> None:
         entry["with"]["vars"] = hidden
 
 
-def _is_number(part: _Part, key: str) -> bool:
+def _is_number(part: FilePart, key: str) -> bool:
     value = part.data.get(key)
     return isinstance(value, int | float) and not isinstance(value, bool)
 
@@ -873,20 +846,3 @@ def _as_text(value: Any) -> str:
     if value is None:
         return ""
     return plain_text(value) if isinstance(value, str | int | float) else json.dumps(value, ensure_ascii=False)
-
-
-def _combinations(variables: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Each combination of the values of listed variables.
-
-    Raises:
-        NotImportedError: there are too many.
-    """
-    # promptfoo looks at the first entry: a list of anything but texts is one value.
-    listed = [
-        value if isinstance(value, list) and value and isinstance(value[0], str) else [value]
-        for value in variables.values()
-    ]
-    found = list(islice(product(*listed), _MAX_COMBINATIONS + 1))
-    if len(found) > _MAX_COMBINATIONS:
-        raise NotImportedError(f"its lists of variables have more than {_MAX_COMBINATIONS} combinations")
-    return [dict(zip(variables, values, strict=True)) for values in found]

@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any
 
 from ratiba_action.authoring.imports import ImportedCase, ImportOutcome, Left, NotImportedError
+from ratiba_action.authoring.promptfoo_attacks import PREFIX, is_attack
 from ratiba_action.util.patterns import pattern_problem
 from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.text import printable
@@ -180,7 +181,9 @@ def _json(case: ImportedCase, given: Assert) -> None:
 
 
 def _rubric(case: ImportedCase, given: Assert, *, default: float) -> None:
-    case.measure("GEval", _threshold(given, default), criterion="Rubric", steps=_texts(given))
+    value = given.get("value")
+    steps = [json.dumps(value, ensure_ascii=False)] if isinstance(value, Mapping) and value else _texts(given)
+    case.measure("GEval", _threshold(given, default), criterion="Rubric", steps=steps)
 
 
 def _with_answer(case: ImportedCase, given: Assert, *, metric: str, default: float) -> str | None:
@@ -450,6 +453,9 @@ class Rule:
 
 _TEXT = f"a metric of `{CHECKS}.py`, which the import writes"
 _JUDGE = "a judge of the configuration scores it"
+_ONE_BEST = (
+    "promptfoo fails every output of a test but the best; here each prompt with each provider is a scenario of its own"
+)
 _RUNS = f"a metric of `{CHECKS}.py`, which the import writes: the gate runs the code in its sandbox, by {{}}"
 _DIFFERENCES: Mapping[str, str] = {
     "regex": ", in Python's syntax",
@@ -470,6 +476,7 @@ _DIFFERENCES: Mapping[str, str] = {
     "trajectory:tool-sequence": ", by the calls of tools",
     "trajectory:tool-args-match": ", by the calls of tools",
     "trajectory:step-count": ", by the calls of tools",
+    "select-best": f", for each output by itself: {_ONE_BEST}",
 }
 _near = partial(Rule, outcome=ImportOutcome.APPROXIMATED)
 _person = partial(Rule, outcome=ImportOutcome.MANUAL)
@@ -556,7 +563,7 @@ _NATIVE: Mapping[str, Rule] = {
         f"the rule `must_not_call_tool` for each tool, or {_TEXT}",
         apply=partial(_tool_rule, rule="must_not_call_tool", negate=True),
     ),
-    "max-score": _near("left out: each prompt with each provider is a scenario of its own here"),
+    "max-score": _near(f"left out: {_ONE_BEST}, and passes by its other assertions"),
     "ruby": _person("code in Ruby is not run: write it in Python into `promptfoo_left.py`"),
 }
 
@@ -567,7 +574,7 @@ def _checked() -> dict[str, Rule]:
     for kind in _VALUES:
         language = {"javascript": "Node", "python": "Python"}.get(kind, "")
         becomes = _RUNS.format(language) if language else _TEXT
-        becomes += f"; {_JUDGE}" if kind in JUDGED else _DIFFERENCES.get(kind, "")
+        becomes += (f"; {_JUDGE}" if kind in JUDGED else "") + _DIFFERENCES.get(kind, "")
         rule = _near if language or kind in JUDGED or kind in _DIFFERENCES else Rule
         for negate in (False, True):
             name = f"not-{kind}" if negate else kind
@@ -601,6 +608,9 @@ OTHERS = _person("no counterpart: write it in Python into `promptfoo_left.py`, w
 
 def rule_of(name: str) -> Rule:
     """What a type of assertion becomes."""
+    if is_attack(name):
+        becomes = f"GEval with this project's words for what {name.removeprefix(PREFIX)} looks for; {_JUDGE}"
+        return replace(ASSERTIONS["llm-rubric"], becomes=becomes)
     base = name.removeprefix("not-")
     base = SAME.get(base, base)
     if base != name and name.startswith("not-") and base in WITHOUT_NOT and base in ASSERTIONS:
@@ -612,7 +622,7 @@ def rule_of(name: str) -> Rule:
 
 def kind_of(name: str) -> tuple[str, bool]:
     """The type for the written module, and whether it is negated; empty for one that the module does not know."""
-    base = name.removeprefix("not-")
+    base = "llm-rubric" if is_attack(name) else name.removeprefix("not-")
     base = SAME.get(base, base)
     return base if base in _VALUES else "", name.startswith("not-") and base not in WITHOUT_NOT
 

@@ -93,6 +93,7 @@ class Provider:
         wire: whose format its requests have.
         prompts: labels of the only prompts that it is run with.
         name: its id.
+        parses: assertions of code get its replies as data: a schema stands in the configuration itself.
     """
 
     label: str
@@ -103,6 +104,7 @@ class Provider:
     prompts: tuple[str, ...] = ()
     environment: frozenset[str] = frozenset()
     name: str = ""
+    parses: bool = False
 
     @property
     def needs_program(self) -> bool:
@@ -143,7 +145,7 @@ class ProviderReader:
         yield self._provider(place, given)
 
     def _provider(self, place: tuple[str, int], given: Mapping[str, Any]) -> Provider:
-        name = str(given["id"])
+        name = with_environment(str(given["id"]), self.environment)
         config = given.get("config")
         config = self._resolved(config) if isinstance(config, Mapping) else {}
         label = str(given.get("label") or name)
@@ -279,7 +281,9 @@ class ProviderReader:
             entry |= {"transform": transform} if transform else {}
         elif transform:
             raise NotImportedError(f"its transform runs with models in OpenAI's or Anthropic's format, not {wire}")
-        return Provider(label, block, entry, declared, wire, **more)
+        form = config.get("response_format")
+        parses = wire == "openai" and isinstance(form, Mapping) and form.get("type") == "json_schema"
+        return Provider(label, block, entry, declared, wire, parses=parses, **more)
 
     def _request(self, wire: str, config: Mapping[str, Any]) -> dict[str, Any]:
         if wire == "gemini":

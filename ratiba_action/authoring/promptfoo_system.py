@@ -94,8 +94,11 @@ class _SystemReader:
         reader = ProviderReader(self.folder, self.found, self.environment)
         providers = list(self._each(key, data.get(key), reader.read))
         for provider in providers:
-            if provider.prompts and not any(names_any(provider.prompts, prompt.labels) for prompt in prompts):
-                result = f"not imported: no prompt is named {', '.join(map(shorten, provider.prompts))}"
+            labels = [prompt.labels for prompt in prompts]
+            unknown = [each for each in provider.prompts if not any(names_any((each,), known) for known in labels)]
+            if unknown:
+                which = "not imported" if len(unknown) == len(provider.prompts) else "runs with its other prompts"
+                result = f"{which}: no prompt is named {', '.join(map(shorten, unknown))}"
                 self.found.note((self.document.name, 1), ImportOutcome.MANUAL, f"providers: {provider.label}", result)
         # A role is of texts only, and a variant has none of its own.
         prompts.sort(key=lambda prompt: prompt.is_chat)
@@ -119,11 +122,20 @@ class _SystemReader:
             if provider.block and provider.declared and not any("key" in each for each in provider.declared.values())
         }
         more |= {"prices": free} if free else {}
+        parses = self._parses([provider for _, provider in pairs])
         if needs_program:
-            return self._by_program(pairs, files, names, more)
+            return replace(self._by_program(pairs, files, names, more), parses=parses)
         variants = self._variants(pairs, _block_of_variant)
         block = {"prompt": _block(*pairs[0]), **({"variants": variants} if variants else {})}
-        return ImportedSystem(block, files, names, more=more, pairs=_named(pairs, variants))
+        return ImportedSystem(block, files, names, more=more, pairs=_named(pairs, variants), parses=parses)
+
+    def _parses(self, providers: Sequence[Provider]) -> bool:
+        """Whether code of assertions gets the replies as data, as promptfoo gives those of a ``json_schema``."""
+        as_data = [provider for provider in providers if provider.parses]
+        if as_data and len(as_data) < len(providers):
+            result = "code of assertions gets replies as text here, since not all providers have a `json_schema`"
+            self.found.note((self.document.name, 1), ImportOutcome.MANUAL, "providers: response_format", result)
+        return len(as_data) == len(providers)
 
     def _program_runs(self, provider: Provider) -> bool:
         if provider.entry is None:
@@ -259,7 +271,15 @@ class _SystemReader:
             raise NotImportedError(f"{shorten(entry)} is no prompt")
         named = entry.removeprefix("file://").removeprefix("./")
         is_file = entry.startswith(("file://", "exec:")) or ("\n" not in entry and _is_file_name(entry))
-        if is_file and (entry.startswith("exec:") or (named.partition(":")[0]).endswith(_CODE)) and "*" not in named:
+        if is_file and "*" in named and not entry.startswith("exec:"):
+            path, colon, function = named.partition(":")
+            files = self.folder.matching(path, _MAX_PROMPTS)
+            if len(files) <= _MAX_PROMPTS and any(each.endswith(_CODE) for each in files):
+                for each in files:
+                    reference = f"file://{each}" + (f"{colon}{function}" if each.endswith(_CODE) else "")
+                    yield from self._prompts_of(place, {**given, "raw": reference} if given != entry else reference)
+                return
+        elif is_file and (entry.startswith("exec:") or (named.partition(":")[0]).endswith(_CODE)):
             yield self._code_prompt(place, entry, given, frozenset(labels))
             return
         for text, path, label in self._texts(named) if is_file else [(entry, "", "")]:

@@ -83,6 +83,8 @@ def _numbers(value: Any) -> Any:
 _FILTERS: Mapping[str, Callable[[Any, str], Any]] = {
     "upper": lambda value, _: written(value).upper(),
     "lower": lambda value, _: written(value).lower(),
+    "capitalize": lambda value, _: written(value).capitalize(),
+    "title": lambda value, _: " ".join(word.capitalize() for word in written(value).split(" ")),
     "trim": lambda value, _: written(value).strip(),
     "safe": lambda value, _: value,
     "string": lambda value, _: written(value),

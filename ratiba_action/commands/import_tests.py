@@ -38,6 +38,7 @@ from ratiba_action.authoring.inspect_tasks import read_tasks
 from ratiba_action.authoring.openai_evals import read_registry
 from ratiba_action.authoring.promptfoo import read_promptfoo
 from ratiba_action.authoring.promptfoo_assertions import CHECKS, LEFT, left_file
+from ratiba_action.authoring.promptfoo_code import CODE, OPTION, ProjectCode
 from ratiba_action.authoring.ragas_files import read_evaluation
 from ratiba_action.authoring.scorers import INSPECT_SCORERS, OPENAI_SCORERS, Scorer, Scoring, read_scorer
 from ratiba_action.authoring.starter_answers import one_of, parse_language
@@ -47,7 +48,9 @@ from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, Us
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.model.scenario import SystemType
 from ratiba_action.settings.settings import read_settings
-from ratiba_action.util.locked_folder import change_files
+from ratiba_action.suite.load import is_scenario_file
+from ratiba_action.util.locked_folder import change_files, read_plain_file
+from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.text import plural, printable, printable_lines
 from ratiba_action.util.validation import shorten
 
@@ -76,9 +79,9 @@ _SCORED: Mapping[str, tuple[Mapping[str, Scorer], _Read, _ReadSamples, tuple[str
     "openai-evals": (OPENAI_SCORERS, read_registry, openai_evals.read_samples, (".yaml", ".yml")),
 }
 """Sources with scorers: these, what reads tasks, what reads samples, and the suffixes of tasks."""
-DESCRIPTION = """Make scenarios from the tests of other tools. Nothing in the files is executed. The command reports
-what it mapped, what it approximated and what you must do. A second import updates what the first one wrote, and keeps
-your changes."""
+DESCRIPTION = """Make scenarios from the tests of other tools. Nothing in the files is executed, unless you give
+--run-code. The command reports what it mapped, what it approximated and what you must do. A second import updates what
+the first one wrote, and keeps your changes."""
 EXAMPLE = """example:
   ratiba import promptfoo .
   ratiba import deepeval goldens.json tests/test_answers.py --prefix support
@@ -97,6 +100,8 @@ _ADD_SYSTEM = (
     "The configuration stays as it is. To run the imported system, and to give new scenarios its metrics, add:"
 )
 _ADD_TESTS = "The configuration stays as it is. To run the tasks of Inspect as tests, add to it:"
+_SHELL = ("PATH", "HOME", "LANG", "LC_ALL", "TMPDIR", "VIRTUAL_ENV", "PYTHONPATH", "NODE_PATH")
+"""Variables of the shell that the code of an import sees: none is a key."""
 _PREFIX = re.compile(r"[a-z0-9][a-z0-9_-]{0,23}")
 
 
@@ -129,6 +134,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SCORER",
         help="how samples of inspect or openai-evals are compared, such as 'match(location=\"any\")' or Includes",
     )
+    parser.add_argument(
+        OPTION,
+        action="store_true",
+        help="for promptfoo: run the code that makes tests, variables or the configuration, now and without keys",
+    )
     parser.add_argument("--prefix", metavar="NAME", help="begins the ids (default: the first file's name)")
     parser.add_argument("--language", metavar="CODE", default="en", help="language of the tests (default: en)")
     parser.add_argument(
@@ -152,7 +162,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
     settings = read_settings(environment, {"scenarios": arguments.scenarios})
     if arguments.source == "promptfoo":
-        arguments.files = [promptfoo_file(Path(file)) for file in arguments.files]
+        arguments.files = [promptfoo_file(Path(file), runs_code=arguments.run_code) for file in arguments.files]
     first = Path(arguments.files[0])
     target = Target(
         settings.scenarios,
@@ -163,8 +173,14 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         arguments.system_type,
         f"import {arguments.source} {' '.join(Path(file).name for file in arguments.files)}",
     )
-    found = _read(arguments, repository, target.prefix)
     ours = ImportedFiles(repository, f"{target.folder}/{target.prefix}", target.origin)
+    if stranger := _no_scenario(repository, target.folder, ours.folder):
+        again = f"ratiba import {arguments.source} {' '.join(arguments.files)} --scenarios gate/scenarios"
+        raise UsageError(
+            f"{stranger!r} is no scenario, and the gate reads every file of {target.folder!r} as one.",
+            f"Choose another folder: {printable(again)}, then ratiba gate --scenarios gate/scenarios",
+        )
+    found = _read(arguments, repository, target.prefix, environment)
     files, block = _files(found, target, ours, settings.config)
     written = ours.write(files, dry_run=arguments.dry_run)
     report = f"{ours.folder}/{REPORT}" if files and not arguments.dry_run else ""
@@ -176,6 +192,24 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     else:
         sys.stdout.write(printable_lines(shown.as_text()))
     return 0 if files else 2
+
+
+def _no_scenario(repository: Path, folder: str, ours: str) -> str:
+    """A YAML file in the scenarios' folder that cannot be a scenario, such as one of promptfoo's own; empty if none is.
+
+    Args:
+        ours: the folder that the import writes.
+    """
+    for path in sorted((repository / folder).glob("**/*.y*ml")):
+        name = path.relative_to(repository).as_posix()
+        if is_scenario_file(name, folder) and not name.startswith(f"{ours}/"):
+            try:
+                document, _ = read_yaml(name, read_plain_file(repository, name), aliases=True)
+            except OSError:  # the gate says what is wrong with it
+                continue
+            if document is not None and not (isinstance(document.data, Mapping) and "id" in document.data):
+                return name
+    return ""
 
 
 def _files(
@@ -273,21 +307,27 @@ def _move_code(found: Import, root: str) -> None:
                 entry["with"] = moved(entry.get("with", {}), (case.file, case.line))
 
 
-def promptfoo_file(path: Path) -> str:
+def promptfoo_file(path: Path, *, runs_code: bool = False) -> str:
     """The configuration in a folder; a file itself.
 
     Raises:
-        UsageError: the folder has none that is data.
+        UsageError: the folder has none, or it is code that nobody asked to run.
     """
-    if not path.is_dir():
-        return str(path)
     named = [path / f"promptfooconfig.{suffix}" for suffix in ("yaml", "yml", "json")]
-    found = next((each for each in named if each.is_file()), None)
+    modules = [path / f"promptfooconfig{suffix}" for suffix in CODE]
+    found = next((each for each in (*named, *modules) if each.is_file()), None) if path.is_dir() else path
+    if found is not None and found.suffix in CODE and not runs_code:
+        raise UsageError(
+            f"{printable(str(found))!r} is code, and an import runs none unless you ask for it.",
+            f"Read the file, then run: ratiba import promptfoo {printable(str(path))} {OPTION}",
+        )
     if found is None:
         names = ", ".join(each.name for each in named)
+        below = sorted(each for each in path.glob("**/promptfooconfig*.y*ml") if "node_modules" not in each.parts)
+        example = printable(str(below[0] if below else "evals/config.yaml"))
         raise UsageError(
             f"The folder {printable(str(path))!r} has no {names}.",
-            "Give the configuration's file, such as: ratiba import promptfoo evals/config.yaml",
+            f"Give the configuration's file, such as: ratiba import promptfoo {example}",
         )
     return str(found)
 
@@ -331,10 +371,10 @@ def parse_metric(text: str) -> tuple[str, float]:
     return name, float(threshold)
 
 
-def _read(arguments: argparse.Namespace, repository: Path, prefix: str) -> Import:
+def _read(arguments: argparse.Namespace, repository: Path, prefix: str, environment: Mapping[str, str]) -> Import:
     """Read all files; the problems of all are reported at once."""
     found = Import()
-    read = _reader(arguments, prefix)
+    read = _reader(arguments, prefix, environment)
     # Python files come first: their metrics apply to the goldens of the other files.
     for name in sorted(arguments.files, key=lambda name: not name.endswith(".py")):
         path = Path(name)
@@ -349,7 +389,9 @@ def _read(arguments: argparse.Namespace, repository: Path, prefix: str) -> Impor
     return found
 
 
-def _reader(arguments: argparse.Namespace, prefix: str) -> Callable[[SourceFolder, str, Import], None]:
+def _reader(
+    arguments: argparse.Namespace, prefix: str, environment: Mapping[str, str]
+) -> Callable[[SourceFolder, str, Import], None]:
     """What reads a file of the source.
 
     Raises:
@@ -363,10 +405,16 @@ def _reader(arguments: argparse.Namespace, prefix: str) -> Callable[[SourceFolde
             f"--{' and --'.join(unused)} do nothing for {source}.",
             f"Leave them out; {source} has --{', --'.join(sorted(ways))}.",
         )
+    if arguments.run_code and source != "promptfoo":
+        raise UsageError(f"{OPTION} does nothing for {source}.", "Leave it out.")
     fields = ["input"] if source == "promptfoo" else list(FIELDS)
     columns = dict(parse_option("--map", text, partial(parse_field, fields)) for text in arguments.map)
     if source == "promptfoo":
-        return lambda folder, name, found: read_promptfoo(folder, name, found, columns.get("input", ""), prefix)
+        kept = {name: environment[name] for name in _SHELL if name in environment}
+        python = environment.get("PROMPTFOO_PYTHON", "python3")
+        code = ProjectCode(kept, python) if arguments.run_code else None
+        message = columns.get("input", "")
+        return lambda folder, name, found: read_promptfoo(folder, name, found, message, prefix, code=code)
     if source in _SCORED:
         return partial(_read_scored, source, _scorer(source, arguments.scorer))
     usual = FORMATS[arguments.format or (source if source in FORMATS else "plain")]

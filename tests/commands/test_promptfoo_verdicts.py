@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks.import_fidelity import answer_of
 from benchmarks.promptfoo_corpus import configurations
+from benchmarks.promptfoo_runs import answer_of
 from ratiba_action.authoring.imports import Import, ImportOutcome, SourceFolder, Target, checks_file, scenario_files
 from ratiba_action.authoring.promptfoo import read_promptfoo
 from ratiba_action.checks.custom_code import evidence

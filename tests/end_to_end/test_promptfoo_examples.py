@@ -12,10 +12,13 @@ from shutil import which
 
 import pytest
 
-from benchmarks.import_examples import environment, run_two_commands, stand_in, write_repository
+from benchmarks.import_examples import run_two_commands, write_repository
 from benchmarks.promptfoo_examples import EXAMPLES
+from benchmarks.promptfoo_repositories import DIFFERENT, REPOSITORIES, RUN_CODE
+from benchmarks.promptfoo_runs import environment, stand_in
 
 pytestmark = pytest.mark.processes
+ALL = {**EXAMPLES, **REPOSITORIES}
 KEPT = json.loads((Path(__file__).parent / "promptfoo_examples.json").read_text())
 
 
@@ -26,24 +29,26 @@ def address() -> Iterator[str]:
 
 
 def needs_node(name: str) -> bool:
-    return "javascript" in "".join(EXAMPLES[name].values()) or any(path.endswith(".js") for path in EXAMPLES[name])
+    return "javascript" in "".join(ALL[name].values()) or any(path.endswith(".js") for path in ALL[name])
 
 
-@pytest.mark.parametrize("name", ["http", "asserts", "chosen", "talk"])
+@pytest.mark.parametrize("name", ["http", "asserts", "chosen", "talk", "generated", "red", "format", "bare"])
 def test_two_commands_end_as_promptfoo_does(name: str, tmp_path: Path, address: str) -> None:
     if needs_node(name) and which("node") is None:
         pytest.skip("needs Node")
     home = tmp_path / "home"
     home.mkdir()
-    write_repository(tmp_path / "repository", EXAMPLES[name], address, home)
-    verdicts, code, printed = run_two_commands(tmp_path / "repository", environment(address, home))
+    write_repository(tmp_path / "repository", ALL[name], address, home)
+    variables, runs_code = environment(address, home), name in RUN_CODE
+    verdicts, code, printed = run_two_commands(tmp_path / "repository", variables, runs_code=runs_code)
     assert verdicts == KEPT[name], printed
     assert code == (0 if all(all(each) for each in KEPT[name].values()) else 1), printed
     assert (tmp_path / "repository/ratiba-report/comment.md").is_file()
 
 
-def test_every_example_has_a_kept_verdict() -> None:
-    assert KEPT.keys() == EXAMPLES.keys()
+def test_every_example_of_the_documentation_has_a_kept_verdict() -> None:
+    assert EXAMPLES.keys() <= KEPT.keys() <= ALL.keys()
+    assert DIFFERENT.keys() < REPOSITORIES.keys()
 
 
 def test_an_imported_suite_is_compared_with_the_base_under_a_cap(tmp_path: Path, address: str) -> None:
