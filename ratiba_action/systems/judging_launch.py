@@ -130,6 +130,7 @@ async def _start(around: Surroundings, stack: AsyncExitStack) -> socket.socket:
             private=(*around.private, *place.closed),
             read_only=(*place.read_only, *programs_of_the_gate()),
             hide_names=place.hide_names,
+            sockets=False,
         )
     stack.push_async_callback(command.end)
     try:
