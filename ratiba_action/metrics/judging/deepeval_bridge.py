@@ -14,7 +14,7 @@ from importlib import metadata
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.util.installation import install_command
@@ -67,10 +67,13 @@ _CLIENTS = frozenset(
 
 
 class _Placeholder(type):
-    """A class of any name: nothing is an instance of it, and its attributes are such classes too."""
+    """A class without instances: its attributes are such classes too, and a call of it raises ``TypeError``."""
 
     def __getattr__(cls, name: str) -> Any:
         return _placeholder(name)
+
+    def __call__(cls, *_: object, **__: object) -> NoReturn:
+        raise TypeError(f"{cls.__name__} is not loaded for DeepEval")
 
 
 def _placeholder(name: str) -> Any:
