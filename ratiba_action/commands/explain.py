@@ -84,18 +84,21 @@ def run(
     from ratiba_action.privacy.masking import Redactor
     from ratiba_action.run.composition import open_session as open_real_session
     from ratiba_action.run.evaluation_inputs import read_inputs
+    from ratiba_action.run.judging_start import judging_begun
     from ratiba_action.util.persisted_credentials import persisted_credentials
 
     maximum = count_option("--runs", arguments.runs, _MAX_RUNS)
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS})
-    inputs = read_inputs(change_request(arguments, settings, environment, failed=not arguments.scenario))
-    persisted = persisted_credentials(inputs.decided.change.git, environment)
+    request = change_request(arguments, settings, environment, failed=not arguments.scenario)
+    persisted = persisted_credentials(request.decided.change.git, environment)
     redactor = Redactor((*settings.secrets, *persisted.secrets))
-    progress = progress_with_keys(inputs, redactor, environment)
     ledger = Ledger(settings.budget_usd)
-    found = redactor.explanation(
-        explain(inputs, ledger, open_session=open_session or open_real_session, max_runs=maximum, progress=progress)
-    )
+    with judging_begun(request) as begun:
+        inputs = read_inputs(begun)
+        progress = progress_with_keys(inputs, redactor, environment)
+        found = redactor.explanation(
+            explain(inputs, ledger, open_session=open_session or open_real_session, max_runs=maximum, progress=progress)
+        )
     if arguments.json:
         shown = redactor.value(_as_json(found))
         sys.stdout.write(json.dumps(shown, indent=2, ensure_ascii=False) + "\n")

@@ -43,6 +43,7 @@ from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
 from ratiba_action.run.gate import evaluate, evaluate_shard
 from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
+from ratiba_action.run.judging_start import judging_begun
 from ratiba_action.run.lifecycle import Lifecycle, in_pipeline, leave_early
 from ratiba_action.run.paid_run import go_on_with_earlier
 from ratiba_action.run.planned_run import plan_run, plan_shard
@@ -167,7 +168,8 @@ def _report(run: Lifecycle, problems: Sequence[str], open_session: OpenSession) 
         # A dry run and the decide step print it in detail.
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
     if not request.shard_reports:
-        return _evaluated(run, None, open_session)
+        with judging_begun(request) as run.request:
+            return _evaluated(run, None, open_session)
     with ShardFolders(report_folders(request.shard_reports)) as shard_folders:
         return _evaluated(run, shard_folders, open_session)
 

@@ -33,6 +33,7 @@ from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.gate import RunOutcome, evaluate
 from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest
+from ratiba_action.run.judging_start import judging_begun
 from ratiba_action.run.planned_run import plan_run
 from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.run.recording_review import RecordingCandidate, RecordingReview, ReviewOutcome, review
@@ -123,8 +124,21 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
         for secret in settings.secrets:
             WorkflowLog(stream).mask(secret)
     redactor = Redactor(settings.secrets)
-    request = _request(arguments, environment, settings)
-    inputs, log = read_inputs(request), RunLog(make_progress(stream, environment, redactor))
+    log = RunLog(make_progress(stream, environment, redactor))
+    with judging_begun(_request(arguments, environment, settings)) as request:
+        recorded = _recorded(request, log, recorder, arguments, stream)
+    with _plain(stream, environment):
+        _print(recorded, redactor, stream)
+    if arguments.json:
+        sys.stdout.write(json.dumps(_as_json(recorded, redactor), indent=2) + "\n")
+    return _exit_code(recorded)
+
+
+def _recorded(
+    request: RunRequest, log: RunLog, recorder: Recorder, arguments: argparse.Namespace, stream: TextIO
+) -> "_Recorded":
+    """Say what recording costs, record, and write."""
+    inputs, settings, environment = read_inputs(request), request.settings, request.environment
     require_key(request.settings, load_configuration(request.repository, settings.config), environment)
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     expected = forecast(inputs)
@@ -132,12 +146,7 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
         print(keys_line(inputs.settings, inputs.configuration, environment), file=stream, flush=True)
     if expected is not None:
         log_forecast(expected, lambda line: print(printable(line), file=stream, flush=True), log.note)
-    recorded = _keep(inputs, log, _marking(recorder) if arguments.authored else recorder, arguments)
-    with _plain(stream, environment):
-        _print(recorded, redactor, stream)
-    if arguments.json:
-        sys.stdout.write(json.dumps(_as_json(recorded, redactor), indent=2) + "\n")
-    return _exit_code(recorded)
+    return _keep(inputs, log, _marking(recorder) if arguments.authored else recorder, arguments)
 
 
 _AFTER_A_FAILURE = "Fix the code, or change the scenario if the new behaviour is right. Then run the command again."

@@ -5,10 +5,14 @@ it, a suffix of how it was packed. Names that say nothing certain are never take
 the file name of a model that somebody hosts is not a reason to distrust an answer.
 """
 
+import functools
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
+
+_REMEMBERED = 256
+"""Names whose meaning is kept: a run compares the few that it has for each of its calls."""
 
 _FIELDS = ("model", "modelVersion")
 _MAX_LETTERS = 200
@@ -144,6 +148,7 @@ class _Name:
     words: frozenset[str] = frozenset()
 
 
+@functools.lru_cache(maxsize=_REMEMBERED)
 def _parsed(name: str) -> _Name:
     plain = _bare(name)
     words = _WORD.findall(_SIZE.sub("-", plain))

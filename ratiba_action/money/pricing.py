@@ -1,5 +1,6 @@
 """Exact amounts of money, names of models, and what a model's tokens cost by the configured prices."""
 
+import functools
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -53,8 +54,11 @@ _PLATFORM = re.compile(r"^(?:[a-z]{2,6}\.)?(?:anthropic|openai)\.")
 _PLATFORM_VERSION = re.compile(r"-v\d+$")
 _DECIMAL_POINT = re.compile(r"(?<=\d)\.(?=\d)")
 _GPT = re.compile(r"(?:gpt|chatgpt|o\d)(?![a-z])")
+_REMEMBERED = 256
+"""Names whose models are kept: a run prices each of its calls by a few of them."""
 
 
+@functools.lru_cache(maxsize=_REMEMBERED)
 def base_model(name: str) -> str:
     """The name of a model without a provider's prefix, a release date or an alias, in lower case.
 

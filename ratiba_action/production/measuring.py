@@ -23,8 +23,8 @@ from ratiba_action.money.pricing import base_model
 from ratiba_action.ports import Metric
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.conversation import CapturedConversation
-from ratiba_action.run.composition import open_judging, ready_to_judge
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
+from ratiba_action.run.judging_start import open_judging, ready_to_judge
 from ratiba_action.run.model_calls import open_model_calls
 from ratiba_action.run.services import Arms, ArmServices, Measured, RunServices
 from ratiba_action.run.session import RunSession

@@ -4,7 +4,6 @@ Everything heavy is imported here, inside functions, so that ``decide`` and a sk
 """
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
@@ -13,10 +12,7 @@ from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.checks.custom_code import is_address
 from ratiba_action.checks.turn_checks import DetectLanguage
-from ratiba_action.config.configuration import Configuration
-from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario
@@ -24,15 +20,13 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arm_start import ArmsOfRun, Code, OpenedBase, caught, copy_early, start_all
 from ratiba_action.run.arms import base_inputs, base_of, head_inputs
 from ratiba_action.run.base_commit import BaseInputs, NoBase
-from ratiba_action.run.cache_place import cache_folder, mutants_folder, user_cache_folder
+from ratiba_action.run.closed_places import closed_places
 from ratiba_action.run.earlier_runs import github_history
 from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs, RunLog
 from ratiba_action.run.judges import Judges, JudgesOfRun, calls_judge
+from ratiba_action.run.judging_start import judges_by_deepeval, open_judging, ready_to_judge, surroundings_of_judging
 from ratiba_action.run.model_calls import ModelCalls, open_model_calls
 from ratiba_action.run.paid_run import (
-    EARLIER_JOURNALS,
-    SEALED_JOURNALS,
-    journal_folder,
     journal_place,
     require_reachable_servers,
 )
@@ -45,7 +39,6 @@ from ratiba_action.util.persisted_credentials import in_job, persisted_credentia
 from ratiba_action.verdict.trials import FailureLimit
 
 if TYPE_CHECKING:
-    from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
     from ratiba_action.systems.replay_system import ReplaySystem
     from ratiba_action.systems.scratch import Checkout
     from ratiba_action.systems.worker_system import WorkerSystem
@@ -146,9 +139,9 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
         opening = CodeOfRun(stack, inputs, scratch)
         code = await opening.open(stack, head) if block.setup is None else ()
         judging = None
-        if _judges_by_deepeval(head.scenarios):
+        if judges_by_deepeval(head.scenarios):
             judging = await stack.enter_async_context(
-                open_judging_server(partial(_beside_system, inputs, head, scratch))
+                open_judging_server(lambda: surroundings_of_judging(inputs, inputs.configuration, scratch))
             )
         # The server dies with the thread that starts it, which is this one.
         await asyncio.gather(
@@ -260,10 +253,9 @@ def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":
 
 def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path) -> "Surroundings":
     from ratiba_action.systems.separation import room
-    from ratiba_action.systems.workplace import Surroundings, places_of_job, private_places
+    from ratiba_action.systems.workplace import Surroundings
 
     environment, git = inputs.environment, inputs.decided.change.git
-    job = in_job(environment)
     persisted = persisted_credentials(git, environment)
     in_checkout = arm.name != BASE and (git is None or Path(arm.root).is_relative_to(git.root))
     return Surroundings(
@@ -271,13 +263,7 @@ def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path) -> "Surroundings":
         inherited=environment,
         scratch=room(arm.name, scratch),
         checkout=checkout_of(inputs, arm.commit) if in_checkout else None,
-        private=(
-            *private_places(environment, inputs.settings.report_dir),
-            *_places_of_calls(inputs),
-            *_event_places(inputs.configuration, arm.root),
-            *(places_of_job(git, environment) if job else ()),
-            *persisted.files,
-        ),
+        private=closed_places(inputs, inputs.configuration, persisted, arm.root),
         secrets=bool(inputs.settings.secrets) or has_proxy_password(environment) or bool(persisted.places),
         commits=_commits_of(inputs, arm),
     )
@@ -288,67 +274,3 @@ def _commits_of(inputs: RunInputs, arm: Arm) -> tuple[str, ...]:
     git = inputs.decided.change.git
     checked_out = git.commit("HEAD") if git is not None and arm.name != BASE and arm.commit is not None else None
     return tuple(dict.fromkeys(commit for commit in (arm.commit, checked_out) if commit))
-
-
-@asynccontextmanager
-async def open_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> "AsyncIterator[JudgingProcesses]":
-    """What DeepEval's metrics run in; started beside whatever comes next where a scenario needs it, else by the first.
-
-    Raises:
-        ConfigurationError: it is needed, and DeepEval is not installed.
-    """
-    from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
-    from ratiba_action.systems.judging_launch import open_judging_server
-
-    async with AsyncExitStack() as stack:
-        kept = inputs.kept.judging_control if inputs.kept is not None else None
-        around = partial(_beside_system, inputs, arm, scratch)
-        server = await stack.enter_async_context(open_judging_server(around, kept))
-        if _judges_by_deepeval(arm.scenarios):
-            server.begin()
-        number = min(_MAX_JUDGING, (os.cpu_count() or 1) - 1) if len(arm.scenarios) > _MANY_SCENARIOS else 1
-        processes = JudgingProcesses(server.connect, max(number, 1))
-        stack.push_async_callback(processes.close)
-        yield processes
-
-
-def _judges_by_deepeval(scenarios: Sequence[Scenario]) -> bool:
-    """Whether a judged metric is the gate's own; the repository's and its tests run with their own DeepEval."""
-    entries = (entry for scenario in scenarios for entry in scenario.assertions)
-    return any(not is_address(entry.metric) and is_judged(entry.metric) for entry in entries)
-
-
-async def ready_to_judge(judging: "JudgingProcesses", arm: ArmInputs) -> None:
-    """Wait until the scenarios of an arm can be judged.
-
-    Raises:
-        InfrastructureError: DeepEval could not be started.
-    """
-    if _judges_by_deepeval(arm.scenarios):
-        await judging.start()
-
-
-def _beside_system(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> "Surroundings":
-    """Where DeepEval runs: no code of the repository does there, so that keys may be on the same machine."""
-    return replace(_surroundings(inputs, arm.arm, scratch), secrets=False)
-
-
-_MANY_SCENARIOS, _MAX_JUDGING = 100, 4
-"""From how many scenarios on more than one process judges, and how many do at most."""
-
-
-def _places_of_calls(inputs: RunInputs) -> tuple[str, ...]:
-    """Folders of journals, judge cache and mutants: what the system said elsewhere is not its to read or change.
-
-    Also in a run that uses none of them: what its system plants there would be another run's.
-    """
-    folders = [place(inputs.environment) for place in (journal_folder, user_cache_folder, mutants_folder)]
-    folders += [cache_folder(inputs.environment, inputs.repository)]
-    folders += [Path(path) for name in (SEALED_JOURNALS, EARLIER_JOURNALS) if (path := inputs.environment.get(name))]
-    return tuple(str(folder.resolve()) for folder in folders)
-
-
-def _event_places(configuration: Configuration, repository: str) -> tuple[str, ...]:
-    """Folder of the events of all runs: the system knows of it, and adds nothing to it itself."""
-    directory = configuration.events.directory
-    return () if directory is None else (os.path.realpath(Path(repository) / directory),)

@@ -68,9 +68,13 @@ class _Calls:
     """
 
     turns: Usd
-    system: Sequence[ExpectedCall]
-    judge: Sequence[ExpectedCall]
-    votes: Sequence[ExpectedCall] = ()
+    system: tuple[ExpectedCall, ...]
+    judge: tuple[ExpectedCall, ...]
+    votes: tuple[ExpectedCall, ...] = ()
+
+
+_Known = Mapping[str, ModelCosts | None]
+"""What calls to each model have cost in this run."""
 
 
 def nothing_known(_: str) -> ModelCosts | None:
@@ -89,6 +93,9 @@ class ArmCosts:
         self._prices = prices
         self._costs_of = costs_of
         self._calls: dict[str, Mapping[str, _Calls]] = {}
+        # Scenarios of the same calls share them, and what they cost at most is known once until a call is settled.
+        self._shared: dict[_Calls, _Calls] = {}
+        self._maxima: dict[int, tuple[_Known, Usd]] = {}
 
     def add(self, arm: ArmInputs) -> "ArmCosts":
         """Know an arm's costs, all but the cross-check's.
@@ -97,15 +104,23 @@ class ArmCosts:
             ConfigurationError: a model has no price.
         """
         per_turn = arm.configuration.system.price_per_turn_usd or Usd(0)
-        self._calls[arm.arm.name] = {
-            scenario.id: _Calls(per_turn * _max_turns(scenario), system, judge, _votes(arm, scenario, judge))
-            for scenario, system, judge in _calls(arm, self._prices)
-        }
+        found: dict[str, _Calls] = {}
+        for scenario, system, judge in _calls(arm, self._prices):
+            votes = tuple(_votes(arm, scenario, judge))
+            calls = _Calls(per_turn * _max_turns(scenario), tuple(system), tuple(judge), votes)
+            found[scenario.id] = self._shared.setdefault(calls, calls)
+        self._calls[arm.arm.name] = found
         return self
 
     def maximum(self, trial: Trial) -> Usd:
         """The most that a trial is expected to cost."""
-        return _maximum(self._learned(trial))
+        calls = self._calls[trial.arm.name][trial.scenario.id]
+        known = self._known(calls)
+        before, found = self._maxima.get(id(calls), (None, Usd(0)))
+        if before != known:
+            found = _maximum(_after(calls, known))
+            self._maxima[id(calls)] = known, found
+        return found
 
     def expected(self, trials: Sequence[Trial], *, learned: bool = False) -> tuple[Expected, ...]:
         """What each of some trials is expected to cost.
@@ -116,7 +131,8 @@ class ArmCosts:
         """
         found = []
         for trial in trials:
-            calls = self._learned(trial) if learned else self._calls[trial.arm.name][trial.scenario.id]
+            calls = self._calls[trial.arm.name][trial.scenario.id]
+            calls = _after(calls, self._known(calls)) if learned else calls
             by_payer: dict[Party, Usd] = {}
             for party, asked, more in ((Party.SYSTEM, calls.system, calls.turns), (Party.JUDGE, calls.judge, Usd(0))):
                 on = payer(party, trial.arm.name)
@@ -124,14 +140,16 @@ class ArmCosts:
             found.append(Expected(trial.scenario.id, by_payer, _maximum(calls)))
         return tuple(found)
 
-    def _learned(self, trial: Trial) -> _Calls:
-        """As the run's own calls have shown them."""
-        calls = self._calls[trial.arm.name][trial.scenario.id]
-        known = {call.model: self._costs_of(call.model) for call in (*calls.system, *calls.judge)}
-        system, judge, votes = (
-            [call.after(known[call.model]) for call in asked] for asked in (calls.system, calls.judge, calls.votes)
-        )
-        return _Calls(calls.turns, system, judge, votes)
+    def _known(self, calls: _Calls) -> _Known:
+        return {model: self._costs_of(model) for model in {call.model for call in (*calls.system, *calls.judge)}}
+
+
+def _after(calls: _Calls, known: _Known) -> _Calls:
+    """The calls as those of the run have shown them."""
+    system, judge, votes = (
+        tuple(call.after(known[call.model]) for call in asked) for asked in (calls.system, calls.judge, calls.votes)
+    )
+    return _Calls(calls.turns, system, judge, votes)
 
 
 def _maximum(calls: _Calls) -> Usd:

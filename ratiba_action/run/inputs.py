@@ -30,6 +30,7 @@ from ratiba_action.verdict.pairing import ContentDigests
 from ratiba_action.verdict.quarantine import quarantine_in_force
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
     from socket import socket
 
     from ratiba_action.history.run_history import RunHistory
@@ -101,6 +102,8 @@ class RunRequest:
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
         outage: what the run knows of GitHub; see ``GithubApi``.
+        begun_judging: control socket of what forks the processes that DeepEval runs in, begun before the suite is read;
+            None where it was not.
         journal: distinguishes the write-ahead journal from that of the repository's runs; empty for one of those.
     """
 
@@ -120,6 +123,7 @@ class RunRequest:
     shard_reports: tuple[str, ...] = ()
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     kept: Kept | None = None
+    begun_judging: "Future[socket] | None" = field(default=None, repr=False, compare=False)
     journal: str = ""
     outage: Outage = field(default_factory=Outage, repr=False, compare=False)
 

@@ -24,7 +24,6 @@ from ratiba_action.run.inputs import ArmInputs, RunLog
 from ratiba_action.run.paid_run import PaidRun
 
 if TYPE_CHECKING:
-    from ratiba_action.metrics.judging.cache import JudgeCache
     from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
     from ratiba_action.metrics.judging.run_metric import JudgeChain
     from ratiba_action.metrics.judging.structured_calls import LiveJudge
@@ -61,12 +60,15 @@ class Judging:
         log: RunLog,
         processes: "JudgingProcesses | None" = None,
     ) -> None:
+        from ratiba_action.metrics.judging.cache import JudgeCache
         from ratiba_action.metrics.judging.cross_check import CrossCheck
         from ratiba_action.metrics.judging.replay_judge import ScoreCollector
 
         described = arm.configuration.judge
         self._prices, self._paid, self._second = prices, paid, second if paid is not None else None
-        self._fallback, self._cache, self._ledger, self._log = fallback, cache, ledger, log
+        self._fallback, self._ledger, self._log = fallback, ledger, log
+        began = paid.began if paid is not None else None
+        self._cache = JudgeCache(cache, log.note, began) if cache is not None else None
         self._processes = processes
         band, measured = described.band, bands or {}
         default = VotingRule(votes=described.votes, measured=measured, samples=described.samples)
@@ -158,7 +160,7 @@ class Judging:
             measurement,
             self._rule,
             questions=questions,
-            cache=self._judge_cache(),
+            cache=self._cache,
             judge_model=self._model,
             voter=voter_of,
             fresh=self._answers.is_fresh,
@@ -176,17 +178,11 @@ class Judging:
         on_hit = partial(self._note_hit, self.second_model)
         return RunMetric(
             lambda _: metric,
-            cache=self._judge_cache(),
+            cache=self._cache,
             judge_model=self.second_model,
             answered=self._second_answers.answered_by,
             on_hit=on_hit,
         )
-
-    def _judge_cache(self) -> "JudgeCache | None":
-        from ratiba_action.metrics.judging.cache import JudgeCache
-
-        began = self._paid.began if self._paid is not None else None
-        return JudgeCache(self._cache, self._log.note, began) if self._cache is not None else None
 
     def _note_hit(self, model: str, score: Score, case: Case) -> None:
         self._ledger.count_cache_hit()

@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import TYPE_CHECKING
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.metrics.judging.deepeval_bridge import QUIET, deepeval_version
@@ -14,6 +15,9 @@ from ratiba_action.systems.launch import launch, programs_of_the_gate
 from ratiba_action.systems.workplace import Surroundings, Use, create_workplace
 from ratiba_action.util.folder_tree import remove_tree
 from ratiba_action.util.text import printable_lines
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 START_SECONDS = 120.0
 _PROGRAM = (
@@ -88,16 +92,24 @@ def _hand_over(control: socket.socket, channel: socket.socket) -> None:
 
 @asynccontextmanager
 async def open_judging_server(
-    around: Callable[[], Surroundings], kept: socket.socket | None = None
+    around: Callable[[], Surroundings],
+    kept: socket.socket | None = None,
+    begun: "Future[socket.socket] | None" = None,
 ) -> AsyncIterator[JudgingServer]:
     """Make a server that starts when it is needed, and end it with all of its processes.
 
     Args:
         around: where it runs; asked when it starts. Nothing of ``root`` is copied.
         kept: control socket of one that is started already, and is not ended.
+        begun: the same of one that was begun; another is started where that one has ended meanwhile.
     """
+    waiting = [begun] if begun is not None else []
     async with AsyncExitStack() as stack:
-        server = JudgingServer(lambda: _start(around(), stack), kept)
+
+        async def start() -> socket.socket:
+            return await asyncio.wrap_future(waiting.pop()) if waiting else await _start(around(), stack)
+
+        server = JudgingServer(start, kept)
         try:
             yield server
         finally:
@@ -130,6 +142,7 @@ async def _start(around: Surroundings, stack: AsyncExitStack) -> socket.socket:
             private=(*around.private, *place.closed),
             read_only=(*place.read_only, *programs_of_the_gate()),
             hide_names=place.hide_names,
+            sockets=False,
         )
     stack.push_async_callback(command.end)
     try:

@@ -117,6 +117,7 @@ async def launch(
     read_only: Sequence[str] = (),
     shared: Sequence[str] = (),
     hide_names: bool = False,
+    sockets: bool = True,
 ) -> GuardedCommand:
     """Start a command.
 
@@ -130,6 +131,8 @@ async def launch(
         read_only: absolute paths of folders that it must not write to, likewise.
         shared: the same, of folders that it may read where they lie in a private one too.
         hide_names: it must not list private folders, nor those above them.
+        sockets: it may make some, and so reach the network; without, where the kernel filters calls, it has only those
+            among its descriptors.
 
     Raises:
         WorkerError: the guardian itself cannot be started.
@@ -146,6 +149,7 @@ async def launch(
         "read_only": list(read_only),
         "shared": list(shared),
         "hide_names": hide_names,
+        "sockets": sockets,
     }
     output, writing = await open_output()
     try:

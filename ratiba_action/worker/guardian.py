@@ -2,10 +2,10 @@
 
 It reads one JSON line from its standard input: ``argv``, ``environment``, ``cwd``, ``uid`` and ``gid`` (null to keep
 the gate's), ``descriptors`` to hand on, ``folder``, ``private`` paths that the command must not open, ``read_only``
-folders that it must not write to, ``shared`` ones that it may read wherever they lie, and whether to ``hide_names`` in
-private folders. It gives up every privilege in a child, executes the command there, and ends the whole tree of
-processes when the command ends or when the gate says so or dies. When the gate died, it removes the folder, as nobody
-else is left to do it.
+folders that it must not write to, ``shared`` ones that it may read wherever they lie, whether to ``hide_names`` in
+private folders, and whether it may make ``sockets``. It gives up every privilege in a child, executes the command
+there, and ends the whole tree of processes when the command ends or when the gate says so or dies. When the gate died,
+it removes the folder, as nobody else is left to do it.
 
 A command of the gate's own user runs under a filter of system calls, of which this process does some in its stead.
 """
@@ -106,17 +106,21 @@ def _become(
         os.close(nothing)
         for descriptor in order["descriptors"]:
             os.set_inheritable(descriptor, True)  # noqa: FBT003 - its only form
-        _filter_calls(channel, same_user=same_user, protected=protected, files=ruleset.descriptor >= 0)
+        sockets = seccomp.ALLOW if order["sockets"] else seccomp.refuse()
+        _filter_calls(channel, sockets, same_user=same_user, protected=protected, files=ruleset.descriptor >= 0)
         os.execvpe(order["argv"][0], order["argv"], order["environment"])  # noqa: S606 - an argument list, no shell
     except (OSError, ValueError) as problem:
         os.write(2, f"cannot execute {order['argv'][0]!r}: {problem}\n".encode("utf-8", "replace"))
     os._exit(CANNOT_EXECUTE)
 
 
-def _filter_calls(channel: socket.socket, *, same_user: bool, protected: tuple[int, ...], files: bool) -> None:
+def _filter_calls(
+    channel: socket.socket, sockets: int, *, same_user: bool, protected: tuple[int, ...], files: bool
+) -> None:
     """Enter the filter; what it hands on is answered by the guardian.
 
     Args:
+        sockets: see ``seccomp.Policy``.
         same_user: another user's worker is refused by the kernel what the guardian would judge.
         protected: processes and, below zero, groups that no signal may name.
         files: Landlock says which files the command may change.
@@ -126,17 +130,17 @@ def _filter_calls(channel: socket.socket, *, same_user: bool, protected: tuple[i
         return
     scoped = landlock.version() >= landlock.SIGNALS_ARE_SCOPED
     if not same_user:
-        allowing = seccomp.Policy(seccomp.ALLOW, seccomp.ALLOW, signals_scoped=True)
+        allowing = seccomp.Policy(seccomp.ALLOW, seccomp.ALLOW, signals_scoped=True, sockets=sockets)
         seccomp.install(seccomp.program(machine, allowing), listen=False)
         return
     handed_on = seccomp.NOTIFY if files and seccomp.memory_can_be_read() else seccomp.ALLOW
-    policy = seccomp.Policy(handed_on, seccomp.NOTIFY, scoped, protected)
+    policy = seccomp.Policy(handed_on, seccomp.NOTIFY, scoped, protected, sockets)
     listener = seccomp.install(seccomp.program(machine, policy), listen=True)
     if listener is not None:
         socket.send_fds(channel, [b"."], [listener])
         return
     # Another supervisor has the only listener that the kernel allows.
-    without = seccomp.Policy(seccomp.ALLOW, seccomp.refuse(), scoped, protected)
+    without = seccomp.Policy(seccomp.ALLOW, seccomp.refuse(), scoped, protected, sockets)
     seccomp.install(seccomp.program(machine, without), listen=False)
 
 

@@ -86,6 +86,7 @@ REFUSED: dict[str, Numbers] = {
     "ioperm": (173, None),
 }  # fmt: skip
 
+SOCKET: Numbers = (41, 198)
 CLONE: Numbers = (56, 220)
 CLONE3: Numbers = (435, 435)
 NEW_NAMESPACES = 0x7E020000
@@ -117,12 +118,14 @@ class Policy(NamedTuple):
         processes: action for a call that names a process by its number.
         signals_scoped: Landlock keeps signals from processes outside.
         protected: process ids that no signal may name.
+        sockets: action for a socket of any kind but a pair; one that is there already stays.
     """
 
     files: int
     processes: int
     signals_scoped: bool
     protected: tuple[int, ...] = ()
+    sockets: int = ALLOW
 
 
 def refuse(number: int = errno.EPERM) -> int:
@@ -156,6 +159,8 @@ def _rules(policy: Policy) -> Iterable[tuple[Numbers, list[Instruction]]]:
     """Each call that is not simply allowed, with what follows; every way through that ends with an action."""
     for numbers in REFUSED.values():
         yield numbers, [_then(refuse())]
+    if policy.sockets != ALLOW:
+        yield SOCKET, [_then(policy.sockets)]
     # Its flags are in memory; the C library then calls clone.
     yield CLONE3, [_then(refuse(errno.ENOSYS))]
     yield CLONE, [_argument(0), (JUMP_ANY_BIT, 0, 1, NEW_NAMESPACES), _then(refuse()), _then(ALLOW)]

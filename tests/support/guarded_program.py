@@ -107,6 +107,7 @@ class Guarded:
             "read_only": [str(self.read_only)],
             "shared": [],
             "hide_names": True,
+            "sockets": True,
         }
         guardian = ["-I", "-S", "-B", str(worker_folder() / "start.py"), "guardian"]
         wrapped = ["-I", "-S", "-B", "-c", _WITHOUT_NAMESPACES, str(worker_folder().parents[1]), *guardian]

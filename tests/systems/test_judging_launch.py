@@ -1,7 +1,11 @@
 """DeepEval in a process of its own: the same scores, and nothing in it that the gate holds."""
 
+import asyncio
 import os
 import signal
+import socket
+import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -14,6 +18,7 @@ from ratiba_action.metrics.registry import is_judged, load_judged_metric, metric
 from ratiba_action.model.measurement import Score
 from ratiba_action.systems.judging_launch import open_judging_server
 from ratiba_action.systems.workplace import Surroundings
+from ratiba_action.worker import seccomp
 from tests.support.deepeval_settings import configure_deepeval
 from tests.support.judges import ObligingJudge
 from tests.support.metric_samples import PARAMETERS, full_case
@@ -128,3 +133,43 @@ async def test_a_server_that_cannot_start_says_what_it_printed(tmp_path: Path, m
     (tmp_path / "scratch").mkdir()
     with pytest.raises(InfrastructureError, match=r"It printed: .*half installed. Run: pip install"):
         await opened(tmp_path / "scratch").__aenter__()
+
+
+PLANTED = """
+import importlib, pathlib, socket, sys
+found = []
+for family, address in ((socket.AF_INET, ("127.0.0.1", {port})), (socket.AF_UNIX, {path!r})):
+    try:
+        with socket.socket(family) as connection:
+            connection.connect(address)
+        found.append("connected")
+    except OSError as error:
+        found.append(type(error).__name__)
+(pathlib.Path.home() / "found").write_text(" ".join(found))
+sys.path.remove({folder!r})
+del sys.modules[__name__]
+importlib.import_module(__name__)
+"""
+
+
+@pytest.mark.skipif(not seccomp.machine(), reason="this machine filters no system calls")
+async def test_a_module_planted_among_its_own_reaches_no_host_and_no_service(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, scratch, path = tmp_path / "planted", tmp_path / "scratch", tmp_path / "service"
+    folder.mkdir()
+    scratch.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as host, socket.socket(socket.AF_UNIX) as service:
+        service.bind(str(path))
+        service.listen()
+        planted = PLANTED.format(port=host.getsockname()[1], path=str(path), folder=str(folder))
+        (folder / "tenacity.py").write_text(planted)  # which DeepEval imports
+        script = f"import sys; sys.path.insert(0, {str(folder)!r}); import tenacity"
+        outside = [sys.executable, "-c", script]
+        await asyncio.to_thread(subprocess.run, outside, env={"HOME": str(tmp_path)}, check=True)
+        assert (tmp_path / "found").read_text() == "connected connected"
+        monkeypatch.syspath_prepend(folder)
+        async with opened(scratch) as processes:
+            await score(processes, "ToxicityMetric", ObligingJudge())
+            (found,) = scratch.glob("*/home/found")
+            assert found.read_text() == "PermissionError PermissionError"

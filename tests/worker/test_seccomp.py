@@ -14,9 +14,15 @@ MACHINES = list(seccomp.ARCHITECTURES)
 REFUSED, ABSENT = seccomp.refuse(), seccomp.refuse(errno.ENOSYS)
 
 
-def decide(machine: str, number: int, *arguments: int, architecture: int | None = None) -> int:
+def decide(
+    machine: str,
+    number: int,
+    *arguments: int,
+    architecture: int | None = None,
+    policy: seccomp.Policy = POLICY,
+) -> int:
     """The action that a filter ends with, by the rules of classic BPF."""
-    program = seccomp.program(machine, POLICY)
+    program = seccomp.program(machine, policy)
     wide = [value & (1 << 64) - 1 for value in (*arguments, *[0] * 6)][:6]
     chosen = seccomp.ARCHITECTURES[machine] if architecture is None else architecture
     data = struct.pack("=IIQ6Q", number & 0xFFFFFFFF, chosen, 0, *wide)
@@ -102,3 +108,12 @@ def test_no_number_stands_for_two_calls(machine: str) -> None:
     alone = [seccomp.CLONE, seccomp.CLONE3, seccomp.IOCTL, seccomp.FCNTL, seccomp.PIDFD_SEND_SIGNAL]
     known = [number for number in (*found, *(numbers[index] for numbers in alone)) if number is not None]
     assert len(known) == len(set(known))
+
+
+@pytest.mark.parametrize(("machine", "socket", "pair"), [("x86_64", 41, 53), ("aarch64", 198, 199)])
+def test_without_sockets_only_a_pair_can_be_made(machine: str, socket: int, pair: int) -> None:
+    alone = POLICY._replace(sockets=REFUSED)
+    for family in (1, 2, 10, 16, 40):  # AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_VSOCK
+        assert decide(machine, socket, family, 1, policy=alone) == REFUSED
+        assert decide(machine, socket, family, 1) == seccomp.ALLOW
+    assert decide(machine, pair, 1, 1, policy=alone) == seccomp.ALLOW

@@ -1,9 +1,11 @@
 """Judge scores kept between runs, one small file a key."""
 
+import contextlib
+import itertools
 import json
 import os
 import re
-import tempfile
+import secrets
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,6 +53,8 @@ class JudgeCache:
         self._directory = directory
         self._warn = warn
         self._began = began
+        self._own, self._numbers = secrets.token_hex(8), itertools.count()
+        self._prepared = False
 
     def get(self, key: str, transcript: str) -> CachedScore | None:
         """The score under a key, if it was given to the same transcript before the run began.
@@ -90,21 +94,25 @@ class JudgeCache:
         entry |= {"voters": list(score.voters)} if score.voters else {}
         entry |= {"answered_by": list(score.answered_by)} if score.answered_by else {}
         text = canonical_json({**entry, "written": time.time_ns()})
-        temporary: Path | None = None
+        temporary = self._directory / f"tmp{self._own}{next(self._numbers)}.part"
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
-            ignored = self._directory / _IGNORE
-            if not ignored.exists():
-                ignored.write_text("*\n", encoding="utf-8")
-            descriptor, name = tempfile.mkstemp(dir=self._directory, suffix=".part")
-            temporary = Path(name)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            if not self._prepared:
+                self._prepare()
+            with open(temporary, "x", encoding="utf-8", opener=_private) as file:
                 file.write(text)
             temporary.replace(self._path(key))
         except OSError as error:
+            self._prepared = False
             self._warn(f"Could not keep a judge score in {str(self._directory)!r}: {error.strerror or error}.")
-            if temporary is not None:
+            with contextlib.suppress(OSError):
                 temporary.unlink(missing_ok=True)
+
+    def _prepare(self) -> None:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        ignored = self._directory / _IGNORE
+        if not ignored.exists():
+            ignored.write_text("*\n", encoding="utf-8")
+        self._prepared = True
 
     def clear(self) -> None:
         """Forget every score; what else lies in the folder stays."""
@@ -114,6 +122,10 @@ class JudgeCache:
 
     def _path(self, key: str) -> Path:
         return self._directory / f"{key}.json"
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _is_score(value: Any) -> bool:

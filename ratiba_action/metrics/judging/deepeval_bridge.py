@@ -11,8 +11,10 @@ import threading
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import metadata
-from importlib.abc import MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any, NoReturn
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.util.installation import install_command
@@ -52,6 +54,81 @@ def _hidden(names: Collection[str]) -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(finder)
+
+
+_CLIENTS = frozenset(
+    {
+        *("aiohttp", "botocore", "grpc", "httpx", "openai", "requests"),
+        *("deepeval.models.embedding_models", "deepeval.models.llms", "deepeval.models.stt", "deepeval.models.tts"),
+        *("deepeval.models.system_one", "deepeval.voice"),
+    }
+)
+"""What DeepEval reaches models and services of its own by: half of the time that it takes to import."""
+
+
+class _Placeholder(type):
+    """A class without instances: its attributes are such classes too, and a call of it raises ``TypeError``."""
+
+    def __getattr__(cls, name: str) -> Any:
+        return _placeholder(name)
+
+    def __call__(cls, *_: object, **__: object) -> NoReturn:
+        raise TypeError(f"{cls.__name__} is not loaded for DeepEval")
+
+
+def _placeholder(name: str) -> Any:
+    if name.startswith("__"):  # what Python itself looks for is not there
+        raise AttributeError(name)
+    # An exception, so that ``except`` takes it.
+    return _Placeholder(name, (Exception,), {"__class_getitem__": classmethod(lambda cls, _: cls)})
+
+
+class _EmptyModule(ModuleType):
+    def __getattr__(self, name: str) -> Any:
+        found = _placeholder(name)
+        setattr(self, name, found)
+        return found
+
+
+class _Emptying(MetaPathFinder, Loader):
+    """Finds empty modules for these names and all below them."""
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+
+    def replaces(self, fullname: str) -> bool:
+        """Whether a module is one of them."""
+        parts = fullname.split(".")
+        return any(".".join(parts[:number]) in self._names for number in range(1, len(parts) + 1))
+
+    def find_spec(self, fullname: str, path: object, target: object = None) -> ModuleSpec | None:
+        del path, target
+        return ModuleSpec(fullname, self, is_package=True) if self.replaces(fullname) else None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return _EmptyModule(spec.name)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is in it."""
+
+
+def load_deepeval_only() -> None:
+    """Import DeepEval in a process that calls no model and no service itself, without what it would do so by.
+
+    A release that needs more of that to be imported is imported whole.
+
+    Raises:
+        ConfigurationError: it is not installed.
+    """
+    emptying = _Emptying(_CLIENTS)
+    sys.meta_path.insert(0, emptying)
+    try:
+        load_deepeval()
+    except Exception:  # noqa: BLE001 - whatever it is, if it is DeepEval's own fault it comes again
+        sys.meta_path.remove(emptying)
+        for name in [name for name in sys.modules if name.partition(".")[0] == "deepeval" or emptying.replaces(name)]:
+            del sys.modules[name]
+        load_deepeval()
 
 
 @functools.cache

@@ -20,7 +20,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import NoReturn
 
 from ratiba_action.errors import ConfigurationError, JudgeError, NothingToMeasureError, RatibaError
-from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval
+from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval_only
 from ratiba_action.metrics.registry import load_judged_metric
 from ratiba_action.model.measurement import Answer, Case, Question
 from ratiba_action.model.values import JsonObject
@@ -46,7 +46,7 @@ def main(control: int) -> None:
     """
     gc.disable()  # nearly all that an import makes stays
     try:
-        load_deepeval()
+        load_deepeval_only()
     except ConfigurationError as error:
         raise SystemExit(str(error)) from error
     for name in _METRICS:

@@ -197,6 +197,46 @@ def test_loading_leaves_out_libraries_that_the_gate_has_no_use_for_and_others_st
     assert done.stdout.split() == ["set()", "True", "anthropic", "google.genai", "redis"], done.stderr
 
 
+def loaded_only(tmp_path: Path, script: str, *path: Path) -> str:
+    """What a process prints that loads DeepEval as the one that judges does, and runs a script."""
+    script = (
+        "import os, sys, pathlib\n"
+        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval_only\n"
+        "from tests.support.deepeval_settings import configure_deepeval\n"
+        "configure_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
+        "load_deepeval_only()\n" + script
+    )
+    folders = os.pathsep.join(map(str, (*path, Path(__file__).parents[3])))
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": folders, "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", script, str(tmp_path / "home")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+@pytest.mark.processes
+def test_what_judges_has_no_client_of_a_model_or_a_service(tmp_path: Path) -> None:
+    script = (
+        "import openai, requests, deepeval, deepeval.metrics\n"
+        "print(openai.__file__ if hasattr(openai, '__file__') else 'empty', 'urllib3' in sys.modules)\n"
+        "try: raise ValueError\n"
+        "except openai.RateLimitError: print('taken')\n"
+        "except ValueError: print(isinstance(1, requests.Session), deepeval.metrics.GEval.__name__)\n"
+    )
+    assert loaded_only(tmp_path, script).splitlines() == ["empty False", "False GEval"]
+
+
+@pytest.mark.processes
+def test_a_release_that_needs_its_clients_to_be_imported_is_imported_whole(tmp_path: Path) -> None:
+    package = tmp_path / "releases" / "deepeval"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("import openai\nassert openai.VERSION.startswith('1')\n")
+    (package / "metrics.py").write_text("")
+    (package / "test_case.py").write_text("")
+    (package.parent / "openai.py").write_text("VERSION = '1.0'\n")
+    assert loaded_only(tmp_path, "import openai\nprint(openai.VERSION)\n", package.parent) == "1.0\n"
+
+
 def test_loading_returns_the_installed_release() -> None:
     assert load_deepeval().__version__ == deepeval_version()
 

@@ -1,0 +1,47 @@
+"""Places of the machine that no code but the gate's own opens."""
+
+import os
+from pathlib import Path
+
+from ratiba_action.config.configuration import Configuration
+from ratiba_action.run.cache_place import cache_folder, mutants_folder, user_cache_folder
+from ratiba_action.run.inputs import RunRequest
+from ratiba_action.run.paid_run import EARLIER_JOURNALS, SEALED_JOURNALS, journal_folder
+from ratiba_action.systems.workplace import places_of_job, private_places
+from ratiba_action.util.persisted_credentials import Persisted, in_job
+
+
+def closed_places(
+    request: RunRequest, configuration: Configuration, persisted: Persisted, root: str
+) -> tuple[str, ...]:
+    """Absolute paths; see ``launch``.
+
+    Args:
+        persisted: credentials that the job has left.
+        root: of the checkout that the configuration's paths are relative to.
+    """
+    environment = request.environment
+    return (
+        *private_places(environment, request.settings.report_dir),
+        *_places_of_calls(request),
+        *_event_places(configuration, root),
+        *(places_of_job(request.decided.change.git, environment) if in_job(environment) else ()),
+        *persisted.files,
+    )
+
+
+def _places_of_calls(inputs: RunRequest) -> tuple[str, ...]:
+    """Folders of journals, judge cache and mutants: what the system said elsewhere is not its to read or change.
+
+    Also in a run that uses none of them: what its system plants there would be another run's.
+    """
+    folders = [place(inputs.environment) for place in (journal_folder, user_cache_folder, mutants_folder)]
+    folders += [cache_folder(inputs.environment, inputs.repository)]
+    folders += [Path(path) for name in (SEALED_JOURNALS, EARLIER_JOURNALS) if (path := inputs.environment.get(name))]
+    return tuple(str(folder.resolve()) for folder in folders)
+
+
+def _event_places(configuration: Configuration, repository: str) -> tuple[str, ...]:
+    """Folder of the events of all runs: the system knows of it, and adds nothing to it itself."""
+    directory = configuration.events.directory
+    return () if directory is None else (os.path.realpath(Path(repository) / directory),)
