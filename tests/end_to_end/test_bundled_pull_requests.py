@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.judging import stand_in
+from benchmarks.provider_stand_in import stand_in
 from benchmarks.side_by_side import KEY, write_repository
 from tests.support.import_times import ASKED_FOR, imported
 from tests.support.measured_facts import measured_facts
