@@ -129,6 +129,7 @@ lock: $(VENV)/.bootstrap
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' \
 		| $(COMPILE) -c requirements/dev.txt - -o requirements/docs.txt
 	$(COMPILE) requirements/clients.in -o requirements/clients.txt
+	$(COMPILE) benchmarks/peers.in -o benchmarks/peers.txt
 	cd tests/clients/programs && npm install --silent --package-lock-only --omit-lockfile-registry-resolved --no-audit --no-fund
 	$(COMPILE) -c requirements/dev.txt examples/booking_assistant/requirements.in -o examples/booking_assistant/requirements.txt
 

@@ -12,8 +12,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from benchmarks.judging import stand_in
-from benchmarks.side_by_side import AT_ONCE, KEY, LATENCY, write_repository
+from benchmarks.bare_loop import AT_ONCE, KEY
+from benchmarks.provider_stand_in import stand_in
+from benchmarks.side_by_side import LATENCY, write_repository
 
 PROJECT = Path(__file__).resolve().parents[1]
 BUDGETS = ("0.50", "1.00", "5.00")

@@ -8,12 +8,11 @@ Run: ``python -m benchmarks.judging``.
 import asyncio
 import math
 import os
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
@@ -21,6 +20,7 @@ from pathlib import Path
 
 import aiohttp
 
+from benchmarks.provider_stand_in import stand_in
 from ratiba_action.config.configuration import Configuration, CrossCheckBlock, JudgeBlock
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.llm.providers.client import ProviderClient, ProviderRoute
@@ -51,19 +51,6 @@ CONCURRENCY = 20
 TURNS = 4
 SECOND = ("gpt-5.6", "openai")
 ARM = Arm("head", "/")
-GRADE = '{"reason": "It reads as a fluent speaker writes, and the greeting is answered.", "score": 9}'
-
-
-@contextmanager
-def stand_in(latency: float) -> Iterator[str]:
-    """The address of a stand-in with a latency."""
-    command = [sys.executable, str(Path(__file__).with_name("provider_stand_in.py")), str(latency), GRADE]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout is not None
-            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
-        finally:
-            process.terminate()
 
 
 @dataclass(frozen=True, slots=True)

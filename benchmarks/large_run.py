@@ -2,7 +2,7 @@
 
 10,000 captured conversations of four turns, one judge call each, answered after 50 ms by a stand-in in a process of its
 own. Eight shards run one after another, then ``ratiba merge``, then the same suite once unsharded, then the
-loop of the official SDK with as many calls, each in a fresh process with an empty home directory.
+loop of OpenAI's SDK with as many calls, each in a fresh process with an empty home directory.
 """
 
 import argparse
@@ -15,11 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.bare_loop import AT_ONCE, OPENAI_KEY
 from benchmarks.gate import family, proportional_kilobytes
-from benchmarks.judging import stand_in
-from benchmarks.side_by_side import KEY, write_repository
+from benchmarks.provider_stand_in import stand_in
+from benchmarks.side_by_side import FLOOR, write_repository
 
-LATENCY, AT_ONCE = 0.05, 20
+LATENCY = 0.05
 MERGE_LIMIT = 30.0  # seconds
 MEMORY_LIMIT = 400.0  # megabytes of the gate's process, unsharded
 INTERVAL = 0.1  # seconds between two looks at the memory
@@ -119,12 +120,12 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as temporary, stand_in(LATENCY) as url:
         folder = arguments.keep or Path(temporary)
         root = folder / "repository"
-        write_repository(root, count)
+        write_repository(root, count, "openai")
         environment = {
             "PATH": os.environ["PATH"],
             "PYTHONPATH": str(PROJECT),
-            "RATIBA_ANTHROPIC_API_KEY": KEY,
-            "RATIBA_ANTHROPIC_BASE_URL": url,
+            "RATIBA_OPENAI_API_KEY": OPENAI_KEY,
+            "RATIBA_OPENAI_BASE_URL": f"{url}/v1",
             "RATIBA_EVAL_BUDGET_USD": str(count),
         }
         choice = ["--mode", "blocking", "--llm", "live", "--concurrency"]
@@ -139,9 +140,9 @@ def main() -> int:
         print_run("merge", merge)
         unsharded = measure(["gate", *choice, str(AT_ONCE), "--report-dir", str(whole)], root, environment)
         print_run("unsharded", unsharded)
-        loop = ["--count", str(count), "--loop", "sdk", "--url", url]
-        floor = measure(loop, root, environment, "benchmarks.side_by_side")
-        print_run("bare loop, official SDK (floor)", floor)
+        loop = ["openai", "--count", str(count), "--url", url]
+        floor = measure(loop, root, environment, "benchmarks.bare_loop")
+        print_run(FLOOR, floor)
         print_sizes({"shard 1": reports[1], "merged": merged, "unsharded": whole})
     print(f"\nmerge: {merge.wall:.1f} s, limit {MERGE_LIMIT:.0f} s")
     print(f"unsharded ÷ floor: {unsharded.wall / floor.wall:.2f}")

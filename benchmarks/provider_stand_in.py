@@ -6,10 +6,28 @@
 
 import asyncio
 import json
+import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+GRADE = '{"reason": "It reads as a fluent speaker writes, and the greeting is answered.", "score": 9}'
+
+
+@contextmanager
+def stand_in(latency: float) -> Iterator[str]:
+    """The address of a stand-in with a latency."""
+    command = [sys.executable, str(Path(__file__)), str(latency), GRADE]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield f"http://127.0.0.1:{int(process.stdout.readline())}"
+        finally:
+            process.terminate()
 
 
 async def serve(latency: float, grade: str) -> None:

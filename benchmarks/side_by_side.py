@@ -1,11 +1,12 @@
 """The gate beside loops that send the same judge calls and do nothing else. Run: ``python -m benchmarks.side_by_side``.
 
 500 captured conversations of four turns, one judge call each, 20 at a time, answered after 200 ms by a stand-in in a
-process of its own. Gate and loops take turns, each in a fresh process and an empty HOME.
+process of its own. The calls have OpenAI's format; the loop of Anthropic's SDK is beside them. Gate and loops take
+turns, each in a fresh process and an empty HOME. ``--peers PYTHON`` adds other frameworks, by an interpreter that has
+what ``peers.txt`` locks.
 """
 
 import argparse
-import asyncio
 import json
 import os
 import random
@@ -21,10 +22,18 @@ from http.client import HTTPConnection
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from benchmarks.judging import stand_in
+from benchmarks.bare_loop import AT_ONCE, JUDGES, OPENAI_KEY
+from benchmarks.provider_stand_in import stand_in
 
-LATENCY, AT_ONCE = 0.2, 20
-KEY = "sk-ant-" + "a" * 24
+LATENCY = 0.2
+SCRIPT = Path(__file__).with_name("peers.py")
+FLOOR = "bare loop, OpenAI's SDK (floor)"
+PEERS = {
+    "langfuse": "Langfuse",
+    "pydantic-evals": "pydantic-evals",
+    "deepeval": "DeepEval, tuned",
+    "inspect": "Inspect",
+}
 WORDS = [
     "habari",
     "booking",
@@ -43,9 +52,9 @@ WORDS = [
 ]
 CONFIGURATION = """\
 system:
-  replay: {}
-judge: {cross_check: null}
-metrics: {fluency: false}
+  replay: {{}}
+judge: {{provider: {provider}, model: {model}, cross_check: null}}
+metrics: {{fluency: false}}
 """
 SCENARIO = """\
 id: case_{number:05}
@@ -68,6 +77,7 @@ class Run:
 
     Args:
         first: seconds until the first call; None where there was none, or nobody asked.
+        between: seconds from the first call to the last answer; likewise.
         after: seconds from the last answer to the end; likewise.
     """
 
@@ -75,11 +85,12 @@ class Run:
     cpu: float
     megabytes: float
     first: float | None = None
+    between: float | None = None
     after: float | None = None
 
 
-def write_repository(root: Path, count: int) -> None:
-    """A committed repository with so many captured conversations."""
+def write_repository(root: Path, count: int, provider: str = "anthropic") -> list[list[dict[str, str]]]:
+    """A committed repository with so many captured conversations; returns their messages."""
     source = random.Random(1)  # noqa: S311 - no secret
 
     def sentence(words: int) -> str:
@@ -87,13 +98,18 @@ def write_repository(root: Path, count: int) -> None:
 
     (root / ".github").mkdir(parents=True)
     (root / "scenarios").mkdir()
-    (root / ".github" / "ratiba.yml").write_text(CONFIGURATION)
+    (root / ".github" / "ratiba.yml").write_text(CONFIGURATION.format(provider=provider, model=JUDGES[provider]))
+    conversations = []
     for number in range(count):
-        turns = "".join(f"  - user: {sentence(8)}\n    reply: {sentence(25)}.\n" for _ in range(4))
+        exchanges = [(sentence(8), f"{sentence(25)}.") for _ in range(4)]
+        turns = "".join(f"  - user: {user}\n    reply: {reply}\n" for user, reply in exchanges)
         (root / "scenarios" / f"c{number:05}.yaml").write_text(SCENARIO.format(number=number, turns=turns))
+        roles = ((("user", user), ("assistant", reply)) for user, reply in exchanges)
+        conversations.append([{"role": role, "content": text} for pair in roles for role, text in pair])
     author = ("-c", "user.name=benchmark", "-c", "user.email=benchmark@localhost")
     for words in (("init", "-q", "-b", "main"), ("add", "-A"), (*author, "commit", "-qm", "Conversations")):
         subprocess.run(["git", *words], cwd=root, check=True)
+    return conversations
 
 
 def measure(command: Sequence[str], folder: Path, environment: Mapping[str, str], url: str = "") -> Run:
@@ -113,61 +129,33 @@ def measure(command: Sequence[str], folder: Path, environment: Mapping[str, str]
         connection.request("GET", "/times")
         times = json.load(connection.getresponse())
         connection.close()
-    calls = (times[0] - started, ended - times[1]) if times else (None, None)
+    calls = (times[0] - started, times[1] - times[0], ended - times[1]) if times else (None, None, None)
     return Run(ended - started, cpu, usage.ru_maxrss / 1024, *calls)
 
 
-async def bare_loop(url: str, count: int, *, sdk: bool) -> None:
-    """Send the calls and read the scores, by aiohttp or by the official SDK."""
-    body = {
-        "model": "claude-opus-5-5",
-        "max_tokens": 1024,
-        "messages": [{"role": "user", "content": "Score this conversation from 0 to 10 as JSON. " + "massage " * 250}],
-    }
-    slots = asyncio.Semaphore(AT_ONCE)
-    if sdk:
-        from anthropic import AsyncAnthropic  # its import is a part of what is measured
-
-        async with AsyncAnthropic(api_key=KEY, base_url=url, max_retries=0) as client:
-
-            async def call() -> None:
-                async with slots:
-                    answer = await client.messages.create(**body)  # type: ignore[call-overload] # plain JSON
-                    json.loads(answer.content[0].text)["score"]
-
-            await asyncio.gather(*(call() for _ in range(count)))
-        return
-    import aiohttp
-
-    async with aiohttp.ClientSession(headers={"x-api-key": KEY}) as session:
-
-        async def post() -> None:
-            async with slots, session.post(f"{url}/v1/messages", json=body) as response:
-                json.loads((await response.json())["content"][0]["text"])["score"]
-
-        await asyncio.gather(*(post() for _ in range(count)))
-
-
-def contestants(url: str, count: int, report: Path) -> dict[str, list[str]]:
+def contestants(url: str, count: int, report: Path, peers: Path | None, file: Path) -> dict[str, list[str]]:
     """The command of each, by name."""
-    loop = [sys.executable, "-m", "benchmarks.side_by_side", "--count", str(count), "--loop"]
+    loop = [sys.executable, "-m", "benchmarks.bare_loop", "--count", str(count), "--url", url]
     gate = [sys.executable, "-m", "ratiba_action", "gate", "--mode", "blocking", "--llm", "live"]
     gate += ["--concurrency", str(AT_ONCE)]
+    others = {} if peers is None else {PEERS[name]: [str(peers), str(SCRIPT), name, url, str(file)] for name in PEERS}
     return {
-        "bare loop, aiohttp": [*loop, "aiohttp", "--url", url],
-        "bare loop, official SDK (floor)": [*loop, "sdk", "--url", url],
+        "bare loop, aiohttp": [*loop, "aiohttp"],
+        FLOOR: [*loop, "openai"],
+        "bare loop, Anthropic's SDK": [*loop, "anthropic"],
+        **others,
         "this gate": [*gate, "--report-dir", str(report)],
         "this gate again, judge cache warm": [*gate, "--report-dir", f"{report}-again"],
     }
 
 
-def compare(count: int, rounds: int) -> dict[str, list[Run]]:
-    """Let gate and loops take turns."""
+def compare(count: int, rounds: int, latency: float, peers: Path | None) -> dict[str, list[Run]]:
+    """Let gate, loops and other frameworks take turns."""
     found: dict[str, list[Run]] = {}
     project = str(Path(__file__).resolve().parents[1])
-    with tempfile.TemporaryDirectory() as folder, stand_in(LATENCY) as url:
-        root = Path(folder, "repository")
-        write_repository(root, count)
+    with tempfile.TemporaryDirectory() as folder, stand_in(latency) as url:
+        root, file = Path(folder, "repository"), Path(folder, "conversations.json")
+        file.write_text(json.dumps(write_repository(root, count, "openai")))
         for number in range(rounds):
             home = Path(folder, f"home{number}")
             home.mkdir()
@@ -175,46 +163,48 @@ def compare(count: int, rounds: int) -> dict[str, list[Run]]:
                 "PATH": os.environ["PATH"],
                 "HOME": str(home),
                 "PYTHONPATH": project,
-                "RATIBA_ANTHROPIC_API_KEY": KEY,
-                "RATIBA_ANTHROPIC_BASE_URL": url,
+                "RATIBA_OPENAI_API_KEY": OPENAI_KEY,
+                "RATIBA_OPENAI_BASE_URL": f"{url}/v1",
                 "RATIBA_CACHE_DIR": str(home / "cache"),  # else the rounds would share the repository's
                 "RATIBA_EVAL_BUDGET_USD": str(count),
             }
-            for name, command in contestants(url, count, Path(folder, f"report{number}")).items():
-                found.setdefault(name, []).append(measure(command, root, environment, url))
+            alone = {"PATH": os.environ["PATH"], "HOME": str(home), "DEEPEVAL_TELEMETRY_OPT_OUT": "YES"}
+            for name, command in contestants(url, count, Path(folder, f"report{number}"), peers, file).items():
+                peer = name in PEERS.values()
+                run = measure(command, home if peer else root, alone if peer else environment, url)
+                found.setdefault(name, []).append(run)
     return found
 
 
-def print_table(found: Mapping[str, Sequence[Run]], count: int) -> None:
+def print_table(found: Mapping[str, Sequence[Run]], count: int, latency: float) -> None:
     """Medians, and the ratio to the floor."""
-    floor = statistics.median(run.wall for run in found["bare loop, official SDK (floor)"])
-    print(f"{count} judged cases, ideal {count * LATENCY / AT_ONCE:.1f} s, {os.cpu_count()} cores")
-    print("| | wall s | ÷ floor | first call s | after the last answer s | CPU ms a case | MB |")
-    print("|---|---|---|---|---|---|---|")
+    floor = statistics.median(run.wall for run in found[FLOOR])
+    print(f"{count} judged cases, ideal {count * latency / AT_ONCE:.1f} s, {os.cpu_count()} cores")
+    columns = ("", "wall s", "÷ floor", "first call s", "first to last s", "after the last s", "CPU s", "MB")
+    print(f"| {' | '.join(columns)} |\n|{'---|' * len(columns)}")
     for name, runs in found.items():
         wall = statistics.median(run.wall for run in runs)
         cpu = statistics.median(run.cpu for run in runs)
         memory = statistics.median(run.megabytes for run in runs)
         calls = [
-            f"{statistics.median(known):.1f}" if (known := [each for each in of_runs if each is not None]) else "none"
-            for of_runs in zip(*((run.first, run.after) for run in runs), strict=True)
+            f"{statistics.median(known):.2f}" if (known := [each for each in of_runs if each is not None]) else "none"
+            for of_runs in zip(*((run.first, run.between, run.after) for run in runs), strict=True)
         ]
-        row = (name, f"{wall:.1f}", f"{wall / floor:.2f}", *calls, f"{1000 * cpu / count:.1f}", f"{memory:.0f}")
+        row = (name, f"{wall:.2f}", f"{wall / floor:.2f}", *calls, f"{cpu:.2f}", f"{memory:.0f}")
         print(f"| {' | '.join(row)} |")
 
 
 def main() -> int:
-    """Print the table, or be one of the loops."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=500, help="conversations")
     parser.add_argument("--rounds", type=int, default=5, help="runs of each; the table shows medians")
-    parser.add_argument("--loop", choices=("aiohttp", "sdk"), help=argparse.SUPPRESS)
-    parser.add_argument("--url", help=argparse.SUPPRESS)
+    parser.add_argument("--latency", type=float, default=LATENCY, help="seconds until the stand-in answers a call")
+    parser.add_argument("--peers", type=Path, metavar="PYTHON", help="interpreter that has the packages of peers.txt")
     arguments = parser.parse_args()
-    if arguments.loop:
-        asyncio.run(bare_loop(arguments.url, arguments.count, sdk=arguments.loop == "sdk"))
-    else:
-        print_table(compare(arguments.count, arguments.rounds), arguments.count)
+    peers = arguments.peers and arguments.peers.absolute()  # not resolved: a link into a venv is the venv
+    found = compare(arguments.count, arguments.rounds, arguments.latency, peers)
+    print_table(found, arguments.count, arguments.latency)
     return 0
 
 

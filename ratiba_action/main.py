@@ -6,6 +6,7 @@ lost in a container, whose first process has no default action for it.
 
 import contextlib
 import errno
+import gc
 import os
 import sys
 from collections.abc import Mapping, MutableMapping, Sequence
@@ -54,6 +55,8 @@ def main(arguments: Sequence[str] | None = None, kept: object = None) -> int:
     code = run(sys.argv[1:] if arguments is None else arguments, environment, kept=kept)
     if interruption.name is not None:
         leave(code)  # what is left of the run is not waited for
+    if arguments is None:
+        gc.freeze()  # the process ends: looking for garbage in a large run once more would take a tenth of a second
     return code
 
 

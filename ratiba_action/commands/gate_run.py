@@ -29,6 +29,7 @@ from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.full_publication import full_publication
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped
+from ratiba_action.reporting.html import report_template
 from ratiba_action.reporting.money_facts import log_forecast
 from ratiba_action.reporting.results_json import write_baseline
 from ratiba_action.reporting.summary import ReportSummary
@@ -97,7 +98,7 @@ def run(
     persisted = persisted_credentials(request.decided.change.git, environment)
     publication.hide(persisted)
     shown = io.StringIO() if publication.quiet else stream
-    log = RunLog(make_progress(shown, environment, publication.redactor))
+    log = RunLog(make_progress(shown, environment, publication.redactor), prepare_report=_load_for_report)
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     log.warnings += [persisted.warning] if persisted.warning else []
     if options.clear_judge_cache:
@@ -141,6 +142,13 @@ def _show(publication: Publication, baseline_out: Path | None, published: Report
     if as_json:
         sys.stdout.write(unreadable_as_command(json.dumps(published.outputs, indent=2)) + "\n")
         sys.stdout.flush()
+
+
+def _load_for_report() -> None:
+    """Load what nothing but the report of a run needs; compiling its template takes a sixth of a second."""
+    import ratiba_action.production.judge_calibration  # noqa: F401 - for _with_calibration
+
+    report_template()
 
 
 def _with_calibration(request: RunRequest, report: Report) -> Report:

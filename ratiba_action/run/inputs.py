@@ -263,6 +263,8 @@ class RunLog:
         answered: called with each of these requests and its answer, whether that was recorded or is live.
         end_journal: removes what nobody goes on with, once the report is written: until then, a killed run needs it.
             Called with whether the run was cancelled meanwhile.
+        prepare_report: loads what the report needs; called in a thread once the first trial has ended, so that it takes
+            no time at the end.
     """
 
     progress: Progress
@@ -271,6 +273,7 @@ class RunLog:
     alerts: tuple[AlertKind, ...] = tuple(AlertKind)
     execution: str = ""
     end_journal: Callable[[bool], None] | None = None
+    prepare_report: Callable[[], object] | None = None
     asked: Callable[[ModelRequest], None] | None = None
     answered: Callable[[ModelRequest, ModelAnswer], None] | None = None
 

@@ -3,13 +3,13 @@
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.answer_origin import AnswerOrigin, Llm, RecordingSource
 from ratiba_action.model.answering_model import is_another_model, may_be_another_model
-from ratiba_action.model.conversation import Party
+from ratiba_action.model.codec import encode
+from ratiba_action.model.conversation import Party, Reply
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.note import Caveat, Note
 from ratiba_action.model.scenario import Scenario
@@ -162,8 +162,10 @@ def _texts(result: ScenarioResult) -> Iterator[str]:
     if isinstance(result, NotRun):
         return
     for exchange in result.transcript.exchanges if result.transcript is not None else ():
-        yield exchange.reply.text
-        yield json.dumps(asdict(exchange.reply), ensure_ascii=False, default=str)
+        reply = exchange.reply
+        yield reply.text
+        if reply != Reply(reply.text):  # most replies are nothing but their text
+            yield json.dumps(encode(reply), ensure_ascii=False)
     if isinstance(result, Errored):
         yield result.message
 

@@ -154,6 +154,8 @@ async def run_plan(plan: Plan, services: RunServices) -> tuple[ScenarioResult, .
             rule.add(results[index])
             _tell(results[index], services)
             services.log.progress.advanced(results[index])
+            if len(results) == 1 and services.log.prepare_report is not None:
+                asyncio.get_running_loop().run_in_executor(None, services.log.prepare_report)
 
     workers = [asyncio.ensure_future(work()) for _ in range(min(services.concurrency, len(plan.trials)))]
     interrupted = "the run was cancelled"

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from benchmarks.judging import stand_in
-from benchmarks.side_by_side import KEY, write_repository
+from benchmarks.bare_loop import KEY
+from benchmarks.provider_stand_in import stand_in
+from benchmarks.side_by_side import write_repository
 from tests.support.import_times import ASKED_FOR, imported
 from tests.support.measured_facts import measured_facts
 from tests.support.pictures import IMAGES, shown

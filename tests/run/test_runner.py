@@ -100,6 +100,7 @@ async def run(
     gateway: InMemoryGateway | None = None,
     metric: Callable[[Assertion], Metric] = lambda _: Constant(1.0),
     progress: RecordedProgress | None = None,
+    prepare_report: Callable[[], object] | None = None,
     arm: Mapping[str, Any] | None = None,
     **changes: Any,
 ) -> tuple[object, ...]:
@@ -108,7 +109,8 @@ async def run(
     await tenants.start()
     await tenants.prepare(HEAD, system.migrate)
     arms = Arms({"head": replace(ArmServices(HEAD, system, prompt_versions=("p@1",)), **(arm or {}))})
-    services = RunServices(arms, tenants, gateway or InMemoryGateway(), metric, RunLog(progress or RecordedProgress()))
+    log = RunLog(progress or RecordedProgress(), prepare_report=prepare_report)
+    services = RunServices(arms, tenants, gateway or InMemoryGateway(), metric, log)
     plan = Plan(tuple(Trial(one, HEAD) for one in scenarios))
     return await run_plan(plan, replace(services, **changes))
 
@@ -237,6 +239,28 @@ async def test_no_more_conversations_run_at_once_than_asked_for() -> None:
     assert maximum == 2
     system.let.set()
     assert len(await running) == 6
+
+
+async def test_what_the_report_needs_is_loaded_once_and_while_other_trials_run() -> None:
+    prepared = asyncio.Event()
+    loop, times = asyncio.get_running_loop(), []
+
+    def prepare() -> None:
+        times.append(1)
+        loop.call_soon_threadsafe(prepared.set)
+
+    class Waiting(ScriptedSystem):
+        """A system whose last conversation ends once the report is prepared."""
+
+        async def open(self, scenario: Scenario, tenant: Tenant, environment: Mapping[str, str]) -> ScriptedSession:
+            if scenario.id == "c":
+                await prepared.wait()
+            return await super().open(scenario, tenant, environment)
+
+    system = Waiting({name: [Reply("x")] for name in "abc"})
+    results = await run(*(scenario(name) for name in "abc"), system=system, prepare_report=prepare, concurrency=1)
+    assert all(isinstance(result, Scored) for result in results)
+    assert times == [1]
 
 
 async def test_after_the_deadline_nothing_starts() -> None:
