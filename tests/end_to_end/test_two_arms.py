@@ -44,6 +44,10 @@ def replies(results: tuple[ScenarioResult, ...], arm: str) -> list[str]:
     return [each.reply.text for one in chosen if isinstance(one, Scored) for each in one.transcript.exchanges]
 
 
+def left_in(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
+
+
 class Run:
     """A run of a pull request in this process, whose plans a test gives."""
 
@@ -153,7 +157,7 @@ async def test_the_database_begins_first_and_is_ended_where_the_run_cannot_start
         async with run.opened():
             pass
     assert steps == ["the database begins", "nothing can judge", "the database ends"]
-    assert list(scratch.iterdir()) == []
+    assert left_in(scratch) == []
 
 
 async def test_confirming_trials_that_the_cap_does_not_hold_are_not_begun(live: LiveRepository, scratch: Path) -> None:
