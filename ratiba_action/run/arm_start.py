@@ -98,6 +98,7 @@ class ArmsOfRun(Arms):
         super().__init__(no_base=no_base)
         self._head, self._open_code, self._calls = head, open_code, calls
         self._tenants, self._log, self._setups = tenants, log, setups
+        self._ahead: asyncio.Task[None] | None = None
 
     async def add_started(self, code: Code) -> None:
         """Make the template of the change, whose code is started."""
@@ -112,7 +113,7 @@ class ArmsOfRun(Arms):
             watched: trials of the base may follow some of the change.
         """
         self._waiting |= {
-            BASE: partial(self._start_base, base, watched=watched),
+            BASE: partial(self._start_base, base, code, watched=watched),
             self._head.arm.name: partial(self._start_head, code),
         }
 
@@ -131,13 +132,15 @@ class ArmsOfRun(Arms):
             self._log.note(warning)
         return arm_services(self._head, *code)
 
-    async def _start_base(self, opened: OpenedBase, *, watched: bool) -> ArmServices:
-        """Make the template of the base."""
+    async def _start_base(self, opened: OpenedBase, of_change: Code, *, watched: bool) -> ArmServices:
+        """Make the template of the base; no trial of it follows one of the change unless it is watched."""
         if isinstance(opened, RatibaError | OSError):
             raise opened
         arm, code = opened
         await self._tenants.prepare(arm.arm, code[0].migrate)
-        if watched:
+        if not watched:
+            self._ahead = asyncio.create_task(_start_ahead(of_change[0], code[0]))
+        else:
             from ratiba_action.systems.conditions import WatchedConditions
             from ratiba_action.systems.worker_system import WorkerSystem
 
@@ -145,6 +148,12 @@ class ArmsOfRun(Arms):
             workers = (system, *(custom.workers if custom is not None else ()), tests)
             self.conditions = WatchedConditions([worker for worker in workers if isinstance(worker, WorkerSystem)])
         return arm_services(arm, *code)
+
+    async def close(self) -> None:
+        """End what is being started ahead; call it before the code of the arms is closed."""
+        if self._ahead is not None:
+            self._ahead.cancel()
+            await asyncio.gather(self._ahead, return_exceptions=True)
 
     def add(self, arm: ArmInputs) -> None:
         """See ``Arms``."""
@@ -168,6 +177,14 @@ class ArmsOfRun(Arms):
     async def altered(self) -> str:
         """See ``Arms``."""
         return await self._setups.altered()
+
+
+async def _start_ahead(system: "WorkerSystem | ReplaySystem", base: "WorkerSystem | ReplaySystem") -> None:
+    """Start the fork server of the change while the base's trials run, where it runs no line of the change."""
+    from ratiba_action.systems.worker_system import WorkerSystem
+
+    if isinstance(system, WorkerSystem) and isinstance(base, WorkerSystem):
+        await system.start_ahead(base)
 
 
 def _warnings_of(*code: object) -> tuple[str, ...]:

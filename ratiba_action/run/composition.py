@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from mmap import mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.model.answer_origin import Llm
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from ratiba_action.systems.worker_system import WorkerSystem
     from ratiba_action.systems.workplace import Surroundings
 
+Opened = TypeVar("Opened")
+
 
 @asynccontextmanager
 async def open_services(
@@ -58,9 +60,9 @@ async def open_services(
 ) -> AsyncIterator[RunServices]:
     """Start everything that a run needs, and end it on every way out.
 
-    The database, a worker and what DeepEval runs in start beside each other: each takes about a second. Where trials
-    of the base may run, that worker is the base's, and the change is started by the first plan that names it: until
-    then none of its code runs.
+    The database, a worker and what DeepEval runs in start beside each other: each takes about a second. The database
+    begins before any file is copied. Where trials of the base may run, that worker is the base's, and the change is
+    started by the first plan that names it: until then none of its code runs.
 
     Args:
         scratch: a folder outside the workspace, removed when the run ends.
@@ -79,6 +81,7 @@ async def open_services(
     )
     journal = journal_place(inputs, head) if paid else None
     async with AsyncExitStack() as stack:
+        tenants_open = await stack.enter_async_context(_begun(stack.enter_async_context(open_tenants(inputs, log))))
         judging = await stack.enter_async_context(open_judging(inputs, head, scratch))
         opening = CodeOfRun(stack, inputs, scratch)
         code = await opening.open(stack, head, kept=inputs.kept)
@@ -92,11 +95,10 @@ async def open_services(
         else:
             await copy_early(code[0])
             first = caught(opening.open_base(base, calls))
-        tenants, found, _ = await asyncio.gather(
-            stack.enter_async_context(open_tenants(inputs, log)), first, ready_to_judge(judging, head)
-        )
+        tenants, found, _ = await asyncio.gather(tenants_open, first, ready_to_judge(judging, head))
         no_base = base.reason if isinstance(base, NoBase) else NO_BASE
         arms = ArmsOfRun(head, opening.open, calls, tenants=tenants, log=log, setups=opening.setups, no_base=no_base)
+        stack.push_async_callback(arms.close)
         if found is None:
             await arms.add_started(code)
         else:
@@ -108,6 +110,17 @@ async def open_services(
             detect_language=_language_detector(head.scenarios),
             stop_rule=partial(FailureLimit, inputs.configuration.suite.max_failed, head.day),
         )
+
+
+@asynccontextmanager
+async def _begun(work: Coroutine[Any, Any, Opened]) -> AsyncIterator["asyncio.Task[Opened]"]:
+    """Work that goes on beside what comes next; it is cancelled and waited for where nobody waits for it any more."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 open_session = partial(RunSession, open_services)

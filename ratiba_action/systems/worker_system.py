@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import functools
 import json
+import os
 import re
 import socket
 from collections.abc import Callable, Mapping, Sequence
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 SECRET_NAME = re.compile(r".*(KEY|TOKEN|SECRET|PASSWORD)", re.IGNORECASE)
 ADAPTER = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*(\.[^\W\d]\w*)*")
+_PARTS_OF_A_VALUE = re.compile(r"[:;,=\s]")
+"""What stands between the paths in a variable: an empty one is the current folder."""
 _NOWHERE, _NO_TOKEN = "http://127.0.0.1:9", "no-conversation"
 """The port of the discard service, on which nothing listens."""
 _FIRST_TIME = 978_307_200
@@ -150,10 +153,37 @@ class WorkerSystem:
     @property
     def started_with(self) -> object:
         """What the fork server and its sandbox are made of."""
-        around, block = self._around, self._block
-        inherited = {name: value for name, value in around.inherited.items() if INHERITED.fullmatch(name)}
-        kind = (self._root, block.python, block.setup, around.uid, tuple(around.private), around.secrets)
-        return kind, self._adapter.use, self._isolated, self._preload, block.environment, inherited, self._made_of()
+        around = self._around
+        return self._root, self._isolated, around.uid, tuple(around.private), around.secrets, self.runs_in_server
+
+    @property
+    def runs_in_server(self) -> object:
+        """What is configured to run in the fork server, whatever files are there."""
+        block = self._block
+        inherited = {name: value for name, value in self._around.inherited.items() if INHERITED.fullmatch(name)}
+        kind = (block.python, block.setup, self._adapter.use)
+        return kind, self._preload, block.environment, inherited, self._made_of()
+
+    async def start_ahead(self, other: "WorkerSystem") -> None:
+        """Start the fork server before ``start`` where it runs what another one's runs, and nothing of this copy.
+
+        What goes wrong is left to ``start``, which tries again.
+
+        Args:
+            other: of the other arm, started; what it runs has been decided by files that are trusted.
+        """
+        if self.runs_in_server == other.runs_in_server and self._runs_no_own_line():
+            with contextlib.suppress(WorkerError, OSError):
+                await self.control()
+
+    def _runs_no_own_line(self) -> bool:
+        """Whether its fork server imports installed libraries alone: nothing that is configured names a file here."""
+        block, workplace = self._block, self._workplace
+        system = self._adapter.use is Use.SYSTEM and self._container is None and self._beside is None
+        if workplace is None or not system or block.setup is not None or "/" in (block.python or ""):
+            return False
+        named = (part for value in block.environment.values() for part in _PARTS_OF_A_VALUE.split(value))
+        return not any(os.path.lexists(workplace.copy / part) for part in named)
 
     def replace_file(self, name: str, text: str, number: int) -> None:
         """Let every conversation from now on find another text in a file of its copy.

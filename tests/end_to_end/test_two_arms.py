@@ -1,5 +1,6 @@
 """The base of a change holds conversations too: with its own files, answers and money, and nothing of it stays."""
 
+import asyncio
 import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.decide.deciding import DecideRequest, decide
+from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.change import Mode
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import ScenarioResult, Scored
@@ -22,6 +24,7 @@ from ratiba_action.run.inputs import RunLog, RunRequest
 from ratiba_action.run.plan_loop import run_first, run_further
 from ratiba_action.run.services import RunServices
 from ratiba_action.settings.settings import read_settings
+from ratiba_action.tenancy.provisioner import NoDatabase
 from tests.support.deepeval_settings import configure_deepeval
 from tests.support.live_repository import LiveRepository, report_of
 from tests.support.progress import RecordedProgress
@@ -39,6 +42,10 @@ def replies(results: tuple[ScenarioResult, ...], arm: str) -> list[str]:
     chosen = [one for one in results if one.trial.arm.name == arm]
     assert all(isinstance(one, Scored) for one in chosen), chosen
     return [each.reply.text for one in chosen if isinstance(one, Scored) for each in one.transcript.exchanges]
+
+
+def left_in(folder: Path) -> list[Path]:
+    return list(folder.iterdir())
 
 
 class Run:
@@ -120,6 +127,37 @@ async def test_each_arm_runs_its_own_code_and_the_base_is_booked_as_such(live: L
     system, judge = spending.by_party["system"], spending.by_party["judge"]
     assert spending.by_party["baseline"] * 2 == system + judge, "two trials of the head, one of the base"
     assert spending.spent == live.models.bill.total
+
+
+async def test_the_database_begins_first_and_is_ended_where_the_run_cannot_start(
+    live: LiveRepository, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, steps, begun = Run(live, await pull_request(live), scratch), list[str](), asyncio.Event()
+
+    @asynccontextmanager
+    async def open_tenants(*_: object) -> AsyncIterator[NoDatabase]:
+        steps.append("the database begins")
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+            yield NoDatabase()
+        finally:
+            steps.append("the database ends")
+
+    @asynccontextmanager
+    async def open_judging(*_: object) -> AsyncIterator[None]:
+        await begun.wait()
+        steps.append("nothing can judge")
+        raise ConfigurationError("DeepEval is not installed.")
+        yield
+
+    monkeypatch.setattr("ratiba_action.run.composition.open_tenants", open_tenants)
+    monkeypatch.setattr("ratiba_action.run.composition.open_judging", open_judging)
+    with pytest.raises(ConfigurationError, match="DeepEval"):
+        async with run.opened():
+            pass
+    assert steps == ["the database begins", "nothing can judge", "the database ends"]
+    assert left_in(scratch) == []
 
 
 async def test_confirming_trials_that_the_cap_does_not_hold_are_not_begun(live: LiveRepository, scratch: Path) -> None:
