@@ -14,6 +14,7 @@ from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.history import KeptRun
 from ratiba_action.model.note import Caveat
 from ratiba_action.model.verdict import Report
+from ratiba_action.reporting.results_file import COMPRESSED, MAX_BYTES, RESULTS
 from ratiba_action.util.git import LINK, Git
 
 
@@ -155,8 +156,6 @@ def _of_checkout(path: Path, repository: str) -> dict[str, _Read]:
 
 def _of_base(path: Path, root: Path, changed: ChangedFiles, git: Git | None, repository: str) -> dict[str, _Read]:
     """The same as the base of the change has it."""
-    from ratiba_action.reporting.results_json import MAX_BYTES
-
     if git is None or changed.base is None:
         raise InfrastructureError("its base is not in this clone")
     place, commit = _place(path, root), git.tree(changed.base)
@@ -177,8 +176,6 @@ def _load(content: bytes, repository: str) -> MeasuredRun:
 
 def _is_results(name: PurePosixPath, place: PurePosixPath) -> bool:
     """Whether a file of a commit is what a named path leads to."""
-    from ratiba_action.reporting.results_json import COMPRESSED, RESULTS
-
     if name == place:
         return True
     below = name.relative_to(place).parts if name.is_relative_to(place) else ()

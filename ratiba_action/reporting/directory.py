@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import PublishError
+from ratiba_action.reporting.results_file import COMPRESSED
 from ratiba_action.settings.report_folder import IGNORE_ALL, IGNORE_FILE, refuse_links, remove_entry
 
 if TYPE_CHECKING:
@@ -150,8 +151,6 @@ def _full(contents: Mapping[str, FileParts], directory: Path, error: OSError) ->
 
 
 def _move(staging: Path, directory: Path, names: tuple[str, ...]) -> None:
-    from ratiba_action.reporting.results_json import COMPRESSED
-
     if not directory.exists():
         # mkdtemp creates a directory for its owner only; a report gets the usual permissions.
         staging.chmod(0o777 & ~_umask())

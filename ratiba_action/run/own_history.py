@@ -82,8 +82,6 @@ _REPEATED = (
 
 def _why_not(inputs: RunInputs, *, in_shards: bool) -> tuple[str, str] | None:
     """Why there is no history that this run can be judged by, and what helps; None where there may be one."""
-    from ratiba_action.history.store import MetricsHistory
-
     subject = inputs.decided.change.subject
     if inputs.llm in {Llm.REPLAY, Llm.RECORD}:
         return _REPEATED
@@ -94,6 +92,8 @@ def _why_not(inputs: RunInputs, *, in_shards: bool) -> tuple[str, str] | None:
             "there is no history",
             "Set RATIBA_LEDGER_URL (input ledger-url) or the configuration's history.branch.",
         )
+    from ratiba_action.history.store import MetricsHistory  # with a history alone
+
     if in_shards and not isinstance(inputs.history, MetricsHistory):
         return "shards may find different runs on a branch", "Set RATIBA_LEDGER_URL (input ledger-url)."
     if not (subject.base_branch or subject.branch):
