@@ -1,8 +1,10 @@
 """A scenario that is repeated for the rows of a file, and what all its cases came to together."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
+
+from ratiba_action.model.lean_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """What is to run, and where."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ratiba_action.model.change import ModeDecision
+from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import Scenario
 
 HEAD = "head"

@@ -8,11 +8,12 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from pathlib import Path
 
 from ratiba_action.errors import WorkerError
+from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.note import MachineNote
 from ratiba_action.settings.settings import ENGINE
 from ratiba_action.systems.launch import (

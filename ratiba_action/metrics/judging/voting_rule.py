@@ -2,8 +2,9 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import mean
 
 DEFAULT_BAND = 0.05

@@ -2,10 +2,11 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from ratiba_action.model.event import Happening
+from ratiba_action.model.lean_dataclass import dataclass
 
 AttributeValue = str | tuple[str, ...]
 
