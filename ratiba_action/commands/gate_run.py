@@ -1,6 +1,5 @@
 """A run of ``ratiba gate``: decide the mode, run scenarios, publish the report, and set the exit code."""
 
-import gc
 import io
 import json
 import sys
@@ -51,10 +50,6 @@ if TYPE_CHECKING:
     from ratiba_action.reporting.summary import ReportSummary
     from ratiba_action.run.shard_folders import FoundShard, ShardFolders
 
-_YOUNG = 10_000
-"""New objects after which the garbage collector looks at them. Nearly all objects of a large suite live until the end,
-so that Python's 700 only costs time: a tenth of a merge of 10,000 scenarios."""
-
 _PATIENCE = 3.0
 """Seconds from a signal until a report without measurements is written; a runner kills the process after 10."""
 
@@ -75,7 +70,6 @@ def run(
     Raises:
         UsageError: an option is invalid; nothing is published then.
     """
-    gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
     interruption = current()
     interruption.watch(_PATIENCE, lambda: leave_early(interruption))
     settings, problems = read_settings_leniently(environment, options.inputs)
