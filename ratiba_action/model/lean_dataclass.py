@@ -2,7 +2,7 @@
 
 The standard library's compiles six functions for each frozen class, which was 45 % of importing the gate.
 Here a frozen class has closures instead, and its ``__init__`` is compiled when the first object is made. Objects behave
-as the standard library's do, at the same speed.
+as the standard library's do. They are made as fast; comparing two takes 0.1 µs more, and a hash 0.05 µs.
 """
 
 import dataclasses
