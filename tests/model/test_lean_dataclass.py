@@ -109,23 +109,23 @@ def test_what_a_class_defines_itself_is_kept(make: Any) -> None:
     "wrong", [lambda sample: sample(), lambda sample: sample("a", unknown=1), lambda sample: sample(*range(9))]
 )
 def test_wrong_arguments_are_refused_in_the_same_words(wrong: Callable[[Any], object]) -> None:
-    said = []
+    messages = []
     for sample in (_plain(dataclass), _plain(dataclasses.dataclass)):
         with pytest.raises(TypeError) as refused:
             wrong(sample)
-        said.append(str(refused.value))
-    assert said[0] == said[1]
+        messages.append(str(refused.value))
+    assert messages[0] == messages[1]
 
 
 def test_an_object_cannot_be_changed() -> None:
-    said = []
+    messages = []
     for sample in SAMPLES[_plain]:
         made = sample("a")
         for change in (partial(setattr, made, "name", 1), partial(delattr, made, "name")):
             with pytest.raises(FrozenInstanceError) as refused:
                 change()
-            said.append(str(refused.value))
-    assert said[:2] == said[2:]
+            messages.append(str(refused.value))
+    assert messages[:2] == messages[2:]
     with pytest.raises(FrozenInstanceError, match="unknown"):
         SAMPLES[_plain][0]("a").unknown = 1
 
