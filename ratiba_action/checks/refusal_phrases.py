@@ -9,10 +9,10 @@ measured in ``docs/decisions/0040-refusals.md``.
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.comparable import unicode_form
 
 _SHORT = r"(?:Dr|Mr|Mrs|Ms|Prof|No|Na|Bi|Bw|Tel|KSh|Ksh|KES|approx|e\.g|i\.e|vs|etc|n\.k)"

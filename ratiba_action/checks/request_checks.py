@@ -6,8 +6,8 @@ A request is searched as it passes the gateway and is never kept: of one that ha
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.scenario import FailureRule

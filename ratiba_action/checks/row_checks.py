@@ -3,9 +3,9 @@
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import ExpectedRows
 from ratiba_action.model.values import JsonObject

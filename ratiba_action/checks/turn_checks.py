@@ -3,12 +3,12 @@
 import json
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.canonical import canonical_json
 from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Check
 from ratiba_action.model.scenario import (
     Expectation,

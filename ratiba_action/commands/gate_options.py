@@ -2,11 +2,10 @@
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from ratiba_action.commands.options import count_option, parse_option
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import MAX_TRIALS
 from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS

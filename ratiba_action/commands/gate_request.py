@@ -1,7 +1,7 @@
 """What the options of a run ask for: the change to decide about, and the scenarios to run."""
 
 from collections.abc import Mapping, MutableMapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ratiba_action.commands.gate_options import GateOptions
@@ -9,7 +9,6 @@ from ratiba_action.decide.deciding import DecideRequest, decide, event_of, reque
 from ratiba_action.errors import UsageError
 from ratiba_action.history.files import NO_BASELINE, read_named_baseline
 from ratiba_action.model.change import Mode
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.run.authority import authorized
 from ratiba_action.run.earlier_runs import AUTO, NONE
 from ratiba_action.run.inputs import Choice, RunRequest

@@ -6,7 +6,7 @@ import os
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +25,6 @@ from ratiba_action.decide.system_paths import read_root, read_system_paths, read
 from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.errors import InfrastructureError, RatibaError
 from ratiba_action.model.change import ChangedFiles, Mode, ModeDecision, Reason, Rule
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.git import find_checkout

@@ -5,12 +5,12 @@ read by it is what the forge means by it. Standard library only.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ratiba_action.decide.event import mapping, sha
 from ratiba_action.decide.trusted_configuration import runs_on_github
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.settings.gitlab import gitlab_job
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.change import Subject
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.settings.gitlab import gitlab_job
 
 _SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")

@@ -6,10 +6,10 @@ A change of them changes what the change itself is judged by, wherever they lie,
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from ratiba_action.decide.plain_yaml import Node
 from ratiba_action.model.change import Mode, Rule
-from ratiba_action.model.lean_dataclass import dataclass
 
 _ADDRESS = re.compile(r"(?<![\w.:/-])([^\W\d]\w*(?:\.[^\W\d]\w*)*):[^\W\d]\w*(?:\.[^\W\d]\w*)*(?![\w:/-])")
 _IMPORT = re.compile(r"^\s*(?:from\s+([\w.]+)\s+import\b|import\s+([\w.]+))", re.MULTILINE)

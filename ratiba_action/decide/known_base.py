@@ -5,7 +5,7 @@ only.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ratiba_action.decide.default_branch import default_branch, fork_point
@@ -13,7 +13,6 @@ from ratiba_action.decide.event import PullRequest
 from ratiba_action.decide.trusted_configuration import EVENTS, Base, Known, runs_in_ci, runs_on_github
 from ratiba_action.errors import GitError, InfrastructureError
 from ratiba_action.model.change import ChangedFiles
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.util.git import Git
 

@@ -8,9 +8,8 @@ blocking. Neither reads tags, anchors, aliases, merge keys, duplicate keys or se
 import importlib
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Final
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 MAX_BYTES: Final = 1 << 20
 MAX_DEPTH: Final = 40

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.model.lean_dataclass import dataclass
 
 Reader = Callable[[str, str], bytes | None]
 """Content of a file at a side (``base`` or ``head``); None when it is not there.

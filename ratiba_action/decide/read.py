@@ -3,7 +3,7 @@
 import contextlib
 import itertools
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +14,6 @@ from ratiba_action.decide.refusals import UNKNOWN_REFUSED, UNREAD_REFUSED, Refus
 from ratiba_action.decide.trusted_configuration import Known
 from ratiba_action.errors import GitError, InfrastructureError
 from ratiba_action.model.change import ChangedFiles, Subject
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.git import Git
 
 if TYPE_CHECKING:

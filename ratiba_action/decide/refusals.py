@@ -1,10 +1,10 @@
 """The events and runs that the gate must not run on, each with what serves instead. Standard library only."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 from ratiba_action.decide.trusted_configuration import EVENTS
-from ratiba_action.model.lean_dataclass import dataclass
 
 _LONGEST = 80
 

@@ -6,10 +6,9 @@ table in ``docs/threat-model.md``; the reasons are in ``docs/decisions/0089-whos
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 
 class Whose(StrEnum):

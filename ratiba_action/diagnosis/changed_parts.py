@@ -4,7 +4,7 @@ import contextlib
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ratiba_action.diagnosis.delta_debugging import Part, Subset, apply_parts, split
@@ -13,7 +13,6 @@ from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.llm.recordings.writer import write_recordings
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.arms import alone, edited_prompts
 from ratiba_action.run.base_commit import BaseInputs

@@ -1,12 +1,12 @@
 """The parts of a change, and which of them make a scenario fail: delta debugging over subsets of them."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import pairwise
 
 from ratiba_action.model.attribution import Attribution, ChangedPart, Finding
-from ratiba_action.model.lean_dataclass import dataclass
 
 _TEXT = "utf-8"
 _LONGEST = 4_000

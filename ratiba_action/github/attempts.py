@@ -1,9 +1,9 @@
 """Earlier runs of a gate on one pull request, kept in a hidden line of its comment."""
 
 import re
+from dataclasses import dataclass
 
 from ratiba_action.model.change import Mode
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.verdict import Conclusion, Report
 
 MAX_ATTEMPTS = 10

@@ -3,7 +3,7 @@
 import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
 from ratiba_action.errors import ExchangeError, PublishError, ReportedError
@@ -11,7 +11,6 @@ from ratiba_action.github.attempts import CommentAttempt, attempt_of, read_attem
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.github.marker import Marker, is_stale, marker_of, read_marker
 from ratiba_action.github.urllib_repository import UrllibRepository
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.ports import CommentedChanges, GithubRepository
 from ratiba_action.util.http_exchange import USUAL, Outage, RetryPolicy

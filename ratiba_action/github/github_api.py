@@ -9,11 +9,10 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ratiba_action.errors import GithubError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.http_exchange import (
     RATE_LIMITED,
     TRANSIENT,

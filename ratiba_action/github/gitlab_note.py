@@ -4,13 +4,12 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ratiba_action.errors import ExchangeError
 from ratiba_action.github.attempts import CommentAttempt
 from ratiba_action.github.comment import COMMENT_SECONDS, Forge, PullRequestComment, Result
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.verdict import Report
 from ratiba_action.settings.gitlab import GitlabJob
 from ratiba_action.util.http_exchange import (

@@ -1,9 +1,9 @@
 """The hidden first line of a comment: which gate wrote it, for which commit, in which run."""
 
 import re
+from dataclasses import dataclass
 
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.verdict import Report
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_.]+")

@@ -5,13 +5,12 @@ A run of a pull request has a check of its own; one of ``workflow_dispatch`` sho
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ratiba_action.errors import GithubError, PublishError
 from ratiba_action.github.github_api import GITHUB_API, GithubApi
 from ratiba_action.github.urllib_repository import UrllibRepository
 from ratiba_action.model.change import Subject
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.verdict import Report
 from ratiba_action.ports import GithubRepository
 from ratiba_action.util.http_exchange import USUAL, Outage, RetryPolicy

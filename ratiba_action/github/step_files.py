@@ -10,11 +10,11 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import PublishError
 from ratiba_action.github.workflow import random_token
-from ratiba_action.model.lean_dataclass import dataclass
 
 _MOUNT_POINT = (errno.EBUSY, errno.EXDEV)
 

@@ -1,10 +1,10 @@
 """What the gate asks GitHub about a repository, by the standard library alone: for a runner's bare Python."""
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.github.github_api import GithubApi
-from ratiba_action.model.lean_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,9 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TextIO
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.settings.step_output import StepOutput
 from ratiba_action.util.text import cut, printable_lines
 

@@ -7,6 +7,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -14,7 +15,6 @@ from ratiba_action.errors import ConfigurationError, GithubError, RatibaError
 from ratiba_action.github.github_api import PAGE
 from ratiba_action.history.files import FoundBaseline, newest_first, no_baseline
 from ratiba_action.model.comparison import MeasuredRun
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.verdict import Report
 from ratiba_action.ports import GithubRepository
 from ratiba_action.reporting.results_file import COMPRESSED, MAX_BYTES, RESULTS

@@ -4,7 +4,7 @@ import itertools
 import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from ratiba_action.errors import RatibaError
 from ratiba_action.history.artifacts import mapping_of, results_in
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import JsonObject
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.ports import GithubRepository

@@ -6,13 +6,13 @@ import time
 import uuid
 from collections.abc import Mapping
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.errors import LedgerError
 from ratiba_action.history.schema import ensure_tables, reaches, revision_of
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.money.connection import LedgerConnection
 
 if TYPE_CHECKING:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -12,7 +12,6 @@ from ratiba_action.errors import ConfigurationError, InfrastructureError, Ratiba
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.history import KeptRun
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.note import Caveat
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_file import COMPRESSED, MAX_BYTES, RESULTS

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from decimal import Decimal
 from typing import Any
@@ -22,7 +22,6 @@ from ratiba_action.model.history import (
     ScoreRecord,
     TrendPoint,
 )
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.money.connection import LedgerConnection
 
 SECONDS = 20.0

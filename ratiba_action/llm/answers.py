@@ -4,6 +4,7 @@ From recordings the same request gets the same answer, and a new request gets an
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.endpoints import endpoint_named
@@ -11,7 +12,6 @@ from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.answer_origin import RecordingSource
 from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.conversation import Party
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest, PaidRequest
 from ratiba_action.model.values import JsonObject
 from ratiba_action.money.budget import Ledger

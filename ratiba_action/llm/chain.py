@@ -4,10 +4,10 @@ Each arm is answered from its own recordings; where none fits, live if the run m
 """
 
 from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from ratiba_action.errors import InfrastructureError, RecordingError
-from ratiba_action.model.lean_dataclass import dataclass
 
 
 class QuestionIdentity(Protocol):

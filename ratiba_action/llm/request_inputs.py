@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
@@ -11,7 +12,6 @@ from ratiba_action.llm.canonical_request import joined_text, plain_number
 from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.canonical import canonical_json, digest
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.credentials import MASK, find_credentials

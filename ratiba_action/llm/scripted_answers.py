@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.errors import RecordingError
@@ -9,7 +10,6 @@ from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.wire_format import Scripted
 from ratiba_action.model.canonical import canonical_json, digest
 from ratiba_action.model.conversation import Party, ToolCall, Usage
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject

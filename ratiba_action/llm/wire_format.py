@@ -5,14 +5,13 @@ Whoever reads, bounds, sends, replays, scripts or books a call asks these object
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 from urllib.parse import SplitResult, urlunsplit
 
 from ratiba_action.errors import JudgeError, RecordingError
 from ratiba_action.llm.providers.contents import Allowed, RequestContents
 from ratiba_action.model.conversation import ToolCall, Usage
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import JsonObject
 from ratiba_action.money.answer_usage import count_within, fees_of_text, reported_usage
 

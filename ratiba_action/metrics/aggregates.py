@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
 from ratiba_action.metrics import classification, ranking
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import mean
 
 Aggregate = Callable[[Sequence["CaseSample"]], float | None]

@@ -11,8 +11,8 @@ measures for classification tasks"; the values are scikit-learn's with ``zero_di
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import mean
 
 Case = tuple[AbstractSet[str], AbstractSet[str]]

@@ -1,9 +1,9 @@
 """What a classifier answered, read from the structured output of its reply."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import Expectation
 from ratiba_action.util.text import clip
 

@@ -1,9 +1,9 @@
 """The built-in metrics by name. A literal table: what judges a change shows in a diff."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import SystemType
 
 

@@ -7,9 +7,8 @@ the file name of a model that somebody hosts is not a reason to distrust an answ
 
 import re
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from typing import Any
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 _FIELDS = ("model", "modelVersion")
 _MAX_LETTERS = 200

@@ -1,10 +1,9 @@
 """Which lines of a change make scenarios fail."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import Usd
 
 

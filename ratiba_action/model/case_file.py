@@ -1,10 +1,8 @@
 """A scenario that is repeated for the rows of a file, and what all its cases came to together."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import StrEnum
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,8 @@
 Only the standard library is imported: the ``decide`` step runs this on a bare Python.
 """
 
+from dataclasses import dataclass
 from enum import StrEnum
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 
 class Mode(StrEnum):

@@ -1,7 +1,7 @@
 """What is known of both sides of a change: earlier runs of the base, pairs of scores, and what they come to."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any
@@ -9,7 +9,6 @@ from typing import Any
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.case_file import CaseFileScores
 from ratiba_action.model.conversation import MergeAttempt, ToolCall
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.values import JsonObject
 

@@ -1,12 +1,11 @@
 """What happened in a conversation, and which models were called for it."""
 
 from collections.abc import Mapping
-from dataclasses import astuple, field
+from dataclasses import astuple, dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.plan import BASE
 from ratiba_action.model.scenario import Turn
 from ratiba_action.model.values import JsonObject, Usd

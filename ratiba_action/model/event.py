@@ -6,14 +6,13 @@ elsewhere reads the file; nothing else takes part in the run.
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from enum import StrEnum
 from types import MappingProxyType
 
 from ratiba_action.model.conversation import Usage
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import Usd
 
 SCHEMA = 1

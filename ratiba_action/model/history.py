@@ -1,8 +1,8 @@
 """What is kept of every run, and how a metric went over runs."""
 
+from dataclasses import dataclass
 from datetime import datetime
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import Usd
 
 

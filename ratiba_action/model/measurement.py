@@ -1,13 +1,12 @@
 """How a conversation was measured. Failure is a value: never NaN, never a score of 0."""
 
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import pairwise
 
 from ratiba_action.model.conversation import Transcript, Usage
 from ratiba_action.model.event import EvaluationFailed
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import JsonObject, Usd, mean

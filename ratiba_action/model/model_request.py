@@ -1,11 +1,10 @@
 """A model call on its way through the gateway, and the answer to it."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Party, Usage, payer
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.values import JsonObject, Usd
 

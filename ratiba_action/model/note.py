@@ -1,11 +1,11 @@
 """What a report says besides its verdict, with what to do about it; and what a team is notified of."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
 from ratiba_action.errors import RatibaError
-from ratiba_action.model.lean_dataclass import dataclass
 
 
 class Note(str):

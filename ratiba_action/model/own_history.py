@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 MIN_CONFIDENCE, MAX_CONFIDENCE = 0.5, 0.999
 

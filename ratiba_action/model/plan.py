@@ -1,9 +1,8 @@
 """What is to run, and where."""
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from ratiba_action.model.change import ModeDecision
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import Scenario
 
 HEAD = "head"

@@ -5,10 +5,8 @@ Only the standard library is imported: the ``decide`` step runs this on a bare P
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 START = "start"
 """When a request was made before the first turn."""

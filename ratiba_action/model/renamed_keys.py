@@ -1,9 +1,8 @@
 """Keys that had another name in the version before: files with the former one are still read."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,12 @@
 """A golden conversation and what must be true in it."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Any
 
 from ratiba_action.model.case_file import CaseFile
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.own_history import Statistical
 from ratiba_action.model.values import JsonObject, Usd
 

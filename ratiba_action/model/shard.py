@@ -1,6 +1,6 @@
 """One part of a suite that several runs share. Alone, since a command that only decides need not load scenarios."""
 
-from ratiba_action.model.lean_dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

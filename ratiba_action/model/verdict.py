@@ -1,7 +1,7 @@
 """What the measurements mean, and everything that is published about a run."""
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from enum import StrEnum
 
@@ -23,7 +23,6 @@ from ratiba_action.model.comparison import (
 )
 from ratiba_action.model.conversation import MergeAttempt, ModelCall
 from ratiba_action.model.history import Trend
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.reads import ReadMap
 from ratiba_action.model.scenario import Scenario

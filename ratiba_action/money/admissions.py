@@ -4,12 +4,12 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import LedgerError
 from ratiba_action.model.conversation import Party
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.values import Usd
 from ratiba_action.money.budget import BudgetStep, Ledger, Limit, Running, admit, cross_check_refusal

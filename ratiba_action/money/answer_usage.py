@@ -8,11 +8,11 @@ who reads one is the wire format that has it (``ratiba_action/llm/providers``).
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any, Protocol
 
 from ratiba_action.model.conversation import Usage
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.money.pricing import is_exact_usd, round_up
 

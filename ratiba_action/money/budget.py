@@ -11,13 +11,12 @@ never decides what is spent; the ledger refuses each call that might pass the ca
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import StrEnum
 
 from ratiba_action.errors import BudgetError
 from ratiba_action.model.conversation import ModelCall, Party, Reservation, Usage
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.shard import Shard
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import Refusals, Spending

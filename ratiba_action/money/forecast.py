@@ -2,11 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import ROUND_FLOOR, Decimal
 
 from ratiba_action.model.conversation import ModelCall, Party, Usage
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import Usd
 from ratiba_action.money.budget import Limit, ModelCosts
 from ratiba_action.money.pricing import show_usd, to_cents

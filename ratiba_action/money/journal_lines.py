@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 from ratiba_action.errors import LedgerError
 from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.conversation import JournaledAnswer, ModelCall, Party, Reservation, SettledAnswer, Usage
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import Usd
 from ratiba_action.money.pricing import is_exact_usd
 

@@ -2,14 +2,13 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_HALF_EVEN, Decimal, InvalidOperation
 from enum import StrEnum
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.answering_model import vendors_name
 from ratiba_action.model.conversation import Usage
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import Usd
 
 _GRAIN = Decimal("1E-12")

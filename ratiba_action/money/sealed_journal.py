@@ -14,12 +14,11 @@ import json
 import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import LedgerError
-from ratiba_action.model.lean_dataclass import dataclass
 
 FORMAT = 1
 SUFFIX = ".journal"

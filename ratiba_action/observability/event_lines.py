@@ -9,13 +9,13 @@ import os
 import secrets
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.codec import CodecError, decode, encode
 from ratiba_action.model.event import EVENT_TYPES, SCHEMA, BudgetMoved, Event, LoggedEvent, Place, RunEnded, RunStarted
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.settings.report_folder import remove_entry
 
 EventKey = tuple[str, Place, str]

@@ -2,10 +2,9 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TypeVar
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.proxy import Proxy
 
 

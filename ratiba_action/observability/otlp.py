@@ -7,7 +7,7 @@ tests hold the bodies against the definitions of ``opentelemetry.proto`` and the
 import json
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -23,7 +23,6 @@ from ratiba_action.model.event import (
     ToolCalled,
     TurnEnded,
 )
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.note import Note
 from ratiba_action.observability.traces.attributes import LONGEST_TEXT, TRACE_METADATA, well_formed
 from ratiba_action.observability.traces.model import Span, Trace, TracedRun, TraceScore, nanoseconds

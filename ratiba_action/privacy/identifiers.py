@@ -9,8 +9,8 @@ import json
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.privacy.name_table import MASKED_NAME, NameTable
 from ratiba_action.privacy.phone_numbers import (
     KENYA,

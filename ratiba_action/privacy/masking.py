@@ -7,7 +7,7 @@ import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
@@ -19,7 +19,6 @@ from urllib.parse import quote, quote_plus
 from ratiba_action.model.attribution import Explanation
 from ratiba_action.model.codec import field_names
 from ratiba_action.model.conversation import Document
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.verdict import Report, ShardReport, Verdict
 from ratiba_action.privacy.credentials import MASK, find_credentials, mask_credentials

@@ -6,9 +6,9 @@ A text is read word by word, and a word is looked up in a set: the time does not
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import dropwhile
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.privacy.plain_text import plain_text
 
 _APOSTROPHES = "'\u2018\u2019\u201b\u02bb\u02bc\u02b9\u2032\u0060\u00b4"

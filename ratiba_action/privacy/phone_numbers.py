@@ -7,9 +7,8 @@ imported at the first number only, and where it is not installed, as on a runner
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 _OF_DIGITS = (
     ("sifuri", "zero", "oh", "nought"),

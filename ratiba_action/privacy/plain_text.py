@@ -3,10 +3,9 @@
 import re
 import unicodedata
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import unquote_to_bytes
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 # JSON inside JSON escapes the backslash again: one, three, seven, fifteen of them.
 _SPECIAL = re.compile(r"\\{1,31}u[0-9a-fA-F]{4}|\\{1,31}[nrt]|(?:%[0-9a-fA-F]{2})+|&#\d{1,5};|&nbsp;|[^\x00-\x7f]")

@@ -3,6 +3,7 @@
 import os
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,7 +13,6 @@ from pydantic import Field, model_validator
 
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml

@@ -8,7 +8,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +23,6 @@ from ratiba_action.errors import ConfigurationError, FileProblem, NothingToMeasu
 from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
 from ratiba_action.model.conversation import Document, Exchange, Reply, Transcript
 from ratiba_action.model.event import EvaluationFailed, Event, Place
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Case, Check, Score
 from ratiba_action.model.scenario import (
     Assertion,

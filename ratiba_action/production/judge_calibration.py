@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping, Sequence
-from dataclasses import asdict, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from ratiba_action.errors import ConfigurationError, FileProblem, RatibaError, S
 from ratiba_action.metrics.registry import is_judged, metric_problems
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Exchange, Reply, Transcript
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Case, JudgeThresholds, MeanByPeople
 from ratiba_action.model.note import Note
 from ratiba_action.model.scenario import Assertion, Customer, Scenario, Turn, assertion_label

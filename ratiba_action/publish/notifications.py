@@ -12,14 +12,13 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from decimal import Decimal
 from functools import partial
 from typing import Any
 
 from ratiba_action.errors import ExchangeError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import NotRun
 from ratiba_action.model.note import Alert, AlertKind
 from ratiba_action.model.values import Usd

@@ -8,14 +8,13 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from ratiba_action.errors import PublishError, ReportedError
 from ratiba_action.github.step_files import StepFile, remember, reserve_space, write_outputs, write_summary
 from ratiba_action.github.urllib_repository import UrllibRepository
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import titled
 from ratiba_action.privacy.masking import Redactor

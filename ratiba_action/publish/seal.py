@@ -8,11 +8,10 @@ import hashlib
 import hmac
 import json
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.locked_folder import read_plain_file
 
 SEAL_KEY = "RATIBA_SEAL_KEY"

@@ -1,6 +1,7 @@
 """The cases of a case file as text, the same in every report format: size, thresholds, lowest cases."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from ratiba_action.metrics.aggregates import TRUTHS, truth_of
 from ratiba_action.model.case_file import (
@@ -10,7 +11,6 @@ from ratiba_action.model.case_file import (
     CaseThresholdStatus,
     ClassScores,
 )
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.reporting.wording import label, number
 from ratiba_action.util.text import plural

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ratiba_action.github.attempts import CommentAttempt, attempt_of, attempts_line, history
 from ratiba_action.github.marker import marker_of
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting import comment_failures as failures
 from ratiba_action.reporting import comment_sections as sections

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from ratiba_action.model.case_file import CaseFileScores
@@ -13,7 +14,6 @@ from ratiba_action.model.comparison import (
     ScenarioComparison,
     Tier,
 )
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.values import Usd, mean
 from ratiba_action.model.verdict import Conclusion, Report

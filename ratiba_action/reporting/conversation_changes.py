@@ -4,14 +4,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import groupby, zip_longest
 from typing import Any, Literal
 
 from ratiba_action.model.comparison import ComparedTurn, Comparison, OutcomeChange
 from ratiba_action.model.conversation import ToolCall
-from ratiba_action.model.lean_dataclass import dataclass
 
 Kind = Literal["same", "removed", "added"]
 

@@ -1,9 +1,9 @@
 """What a conversation takes on both sides as text, the same in every report format."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from ratiba_action.model.comparison import ConversationCost, Figure, FigureChange, ScenarioCost
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.text import plural
 from ratiba_action.verdict.conversation_cost import WORDS, increase
 

@@ -4,6 +4,7 @@ import math
 import re
 from base64 import b64encode
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -11,7 +12,6 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from ratiba_action.model.comparison import Tier
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import CriterionThreshold, JudgeThresholds, Scored
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting import wording

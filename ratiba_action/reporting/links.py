@@ -1,12 +1,12 @@
 """Addresses, at the forge, of the files and commits that a report names."""
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from urllib.parse import quote
 
 from ratiba_action.model.change import Subject
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.verdict import Report
 
 _HOST = r"https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?"

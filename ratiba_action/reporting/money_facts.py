@@ -1,9 +1,9 @@
 """What a run spent, and how far its judges agree, as text for every report format."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 
 from ratiba_action.model.comparison import Agreement, CrossCheckStatus
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import NotRun, Score
 from ratiba_action.model.values import Usd
 from ratiba_action.model.verdict import CrossChecking, Refusals, Report, Spending

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from ratiba_action.model.attribution import ChangedPart
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.verdict import Conclusion, Verdict
 from ratiba_action.reporting.wording import CauseText, ExplanationText
 from ratiba_action.util.text import plural

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
@@ -9,7 +10,6 @@ from ratiba_action.checks.system_exceptions import exception_of
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
 from ratiba_action.model.codec import encode
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Check, Errored, NotRun, ScenarioResult, Score, Scored
 from ratiba_action.model.scenario import Quarantine, Scenario, titled
 from ratiba_action.model.verdict import Conclusion, Report, TraceLink, VariantResult

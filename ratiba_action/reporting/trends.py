@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from ratiba_action.model.history import AgreementPoint, Trend, TrendPoint
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.reporting.markdown import inline, table
 from ratiba_action.reporting.wording import number
 from ratiba_action.util.text import plural

@@ -1,14 +1,13 @@
 """Formats amounts, numbers and results as text, the same in every report format."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import zip_longest
 
 from ratiba_action.checks.system_exceptions import exception_of
 from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation, Finding
 from ratiba_action.model.change import Mode, ModeDecision
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.values import Usd

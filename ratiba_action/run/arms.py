@@ -10,14 +10,13 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.recordings.folder import read_folder, recorded_trials, require_recorded_trials
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Selection, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.base_commit import BaseInputs, NoBase, fetch_base

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ratiba_action.checks.failure_rules import validate_rule
@@ -14,7 +14,6 @@ from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.llm.recordings.reader import parse_recordings, without_reads
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.case_file import CaseFile
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.settings import Settings

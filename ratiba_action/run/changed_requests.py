@@ -10,7 +10,7 @@ import difflib
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,6 @@ from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode, ModeDecision, Reason
 from ratiba_action.model.conversation import Party
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.plan import HEAD, Arm
 from ratiba_action.model.scenario import Scenario, Strategy

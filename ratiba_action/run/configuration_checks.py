@@ -8,6 +8,7 @@ import ast
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +19,6 @@ from ratiba_action.config.model_limits import ModelsBlock
 from ratiba_action.errors import ConfigurationError, FileProblem
 from ratiba_action.metrics.judging.judge_independence import require_independent_judges
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.ports import Prices
 from ratiba_action.run.estimating import expected_models

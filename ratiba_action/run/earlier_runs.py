@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,6 @@ from ratiba_action.decide.event import load_event
 from ratiba_action.errors import GithubError, InfrastructureError, LedgerError
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import BEST, NO_ANCHOR, Anchor, BaselineFacts, MeasuredRun, Rules
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.note import Caveat, Note
 from ratiba_action.run.inputs import RunInputs, RunRequest
 from ratiba_action.util.git import Git

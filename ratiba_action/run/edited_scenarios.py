@@ -1,13 +1,12 @@
 """What a change leaves of the scenarios that its base would be compared by: who edits them all silences the base."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from ratiba_action.checks.failure_rules import CUSTOM, REFUSE, RISK
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.decide.deciding import Decided
 from ratiba_action.model.change import Mode
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import Expectation, Scenario, Suite, TurnLimits
 from ratiba_action.settings.settings import Settings
 from ratiba_action.suite.load import is_data_file, is_scenario_file

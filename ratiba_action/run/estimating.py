@@ -3,6 +3,7 @@
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,7 +18,6 @@ from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.metrics.registry import judge_calls
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.conversation import Party, Usage, payer
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Assertion, Scenario
 from ratiba_action.model.values import Usd

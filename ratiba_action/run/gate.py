@@ -3,7 +3,7 @@
 import asyncio
 import time
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,7 +13,6 @@ from ratiba_action.config.configuration import Exceeded
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.conversation import MergeAttempt
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.note import caveats_of, in_order
 from ratiba_action.model.plan import BASE, Plan

@@ -1,7 +1,7 @@
 """What a run is given, known before anything is started: what was asked for, and what was read for it."""
 
 from collections.abc import Callable, Collection, Mapping, MutableMapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from mmap import mmap
 from pathlib import Path
@@ -12,7 +12,6 @@ from ratiba_action.decide.deciding import Decided
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.model.note import AlertKind

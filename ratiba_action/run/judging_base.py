@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 
 from ratiba_action.checks.custom_code import is_address, needs_custom_code, rule_addresses
 from ratiba_action.checks.failure_rules import CUSTOM
 from ratiba_action.config.system_block import SystemBlock
 from ratiba_action.decide.contents import Contents
 from ratiba_action.decide.judging_code import Modules
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.run.base_commit import BaseCommit
 

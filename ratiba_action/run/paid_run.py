@@ -4,7 +4,7 @@ import contextlib
 import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,6 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.change import Subject
 from ratiba_action.model.conversation import SettledAnswer
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.shard import Shard
 from ratiba_action.model.values import Usd

@@ -4,9 +4,8 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import NotRun, ScenarioResult, Scored
 from ratiba_action.model.plan import BASE, Plan, Trial
 from ratiba_action.model.verdict import Verdict

@@ -2,12 +2,11 @@
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.comparison import Anchor
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.shard import Shard
 from ratiba_action.run.earlier_runs import EarlierRuns, find_earlier_runs, measured_commit
 from ratiba_action.run.inputs import RunInputs

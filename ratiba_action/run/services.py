@@ -3,14 +3,13 @@
 import time
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.comparison import ScorePair
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.model.plan import BASE, Arm, Trial
 from ratiba_action.model.reads import Reads

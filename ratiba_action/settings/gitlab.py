@@ -1,9 +1,8 @@
 """A job of GitLab, by the variables that its runner sets; without them there is none. Standard library only."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 _EVENTS = {"merge_request_event": "pull_request", "push": "push"}
 _MANUAL = frozenset({"api", "chat", "trigger", "web", "pipeline", "parent_pipeline"})

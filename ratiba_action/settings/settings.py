@@ -5,14 +5,13 @@ Each input is an environment variable and, unless it is a secret, an option of `
 
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import FLOORS, Mode
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.shard import Shard
 from ratiba_action.model.values import Usd
 from ratiba_action.settings.input_values import (

@@ -6,11 +6,10 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.strict_json import finite_number, refuse_constant, unique_keys
 from ratiba_action.util.strict_yaml import MAX_DEPTH, LineError, Path, YamlDocument
 from ratiba_action.util.validation import shorten

@@ -1,12 +1,11 @@
 """Checks of one scenario file beyond its schema, and the result of reading it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import FileProblem
 from ratiba_action.model.case_file import CaseFile
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import Layer, Scenario
 from ratiba_action.privacy.identifiers import find_identifiers, is_declared
 from ratiba_action.suite.references import (

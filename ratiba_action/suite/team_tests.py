@@ -5,11 +5,10 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import DEFAULT_NOW, Customer, Scenario, Suite, TeamTest, Turn
 from ratiba_action.suite.load import files_digest
 from ratiba_action.util.folder_tree import paths_below

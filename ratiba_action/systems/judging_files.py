@@ -4,10 +4,10 @@ import contextlib
 import hashlib
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.locked_folder import read_plain_file
 
 _CODE = (".py", ".pyc", ".pyd", ".so")

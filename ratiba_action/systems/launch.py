@@ -8,10 +8,10 @@ import random
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.systems.link import OutputTail, open_output
 
 INHERITED = re.compile(r"PATH|LANG|LC_[A-Z]+|TZ|SSL_CERT_FILE|SSL_CERT_DIR")

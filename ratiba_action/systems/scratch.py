@@ -5,10 +5,10 @@ import shutil
 import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import InfrastructureError, WorkerError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.folder_tree import paths_below
 from ratiba_action.util.git import SUBMODULE, Git, find_checkout
 from ratiba_action.util.work_tree import differing

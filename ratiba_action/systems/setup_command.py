@@ -11,11 +11,11 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.systems.launch import launch, programs_of_the_gate
 from ratiba_action.systems.link import describe_end
 from ratiba_action.systems.scratch import MAX_DECLARED_BYTES, share

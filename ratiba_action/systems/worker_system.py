@@ -7,13 +7,12 @@ import json
 import re
 import socket
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.llm.access import gateway_environment
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import JsonObject

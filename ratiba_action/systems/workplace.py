@@ -8,12 +8,11 @@ import stat
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 
 from ratiba_action.errors import WorkerError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.note import MachineNote
 from ratiba_action.settings.settings import ENGINE
 from ratiba_action.systems.launch import (

@@ -6,9 +6,8 @@ into atomic groups: a hostile path cannot make a match slow.
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 _POSIX_CLASSES = {
     b"alnum": rb"0-9A-Za-z",

@@ -7,12 +7,11 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ratiba_action.errors import ConfigurationError, ExchangeError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.proxy import proxy_for, trusted_certificates
 
 if TYPE_CHECKING:

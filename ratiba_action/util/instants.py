@@ -8,6 +8,7 @@ differently is unclear.
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache, lru_cache
 from importlib.resources import files
@@ -15,7 +16,6 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.util.text import did_you_mean
 

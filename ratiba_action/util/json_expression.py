@@ -11,14 +11,13 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum
 from types import MappingProxyType
 from typing import Any
 
 import jmespath
 from jmespath.exceptions import JMESPathError
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 MAX_CHARACTERS = 500
 MAX_COPIES = 32

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.installation import install_command
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ though the changed path has another name.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.reads import above_of
 
 _MAX_STEPS = 40  # as the kernel follows no more

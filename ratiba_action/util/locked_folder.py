@@ -9,10 +9,10 @@ import fcntl
 import os
 import stat
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ratiba_action.errors import UsageError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.folder_tree import remove_tree
 
 

@@ -9,11 +9,11 @@ import binascii
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.note import Note
 from ratiba_action.util.git import Git
 from ratiba_action.util.locked_folder import is_file

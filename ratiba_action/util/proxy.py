@@ -3,11 +3,10 @@
 import re
 from base64 import b64encode
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.model.lean_dataclass import dataclass
 
 if TYPE_CHECKING:
     import ssl

@@ -7,13 +7,12 @@ Dates stay text, so that ``2026-04-26T14:00`` means the same in a tool's argumen
 import codecs
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.model.lean_dataclass import dataclass
 
 MAX_BYTES = 1 << 20
 MAX_DEPTH = 40

@@ -1,7 +1,7 @@
 """Pydantic's findings, reported by file and line in the project's own words."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, TypeVar, get_origin
 
@@ -10,7 +10,6 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails, core_schema
 
 from ratiba_action.errors import FileProblem
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.util.strict_yaml import Path, YamlDocument
 from ratiba_action.util.text import cut, did_you_mean, nearest_names
 

@@ -6,11 +6,10 @@ this code.
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median, variance
 
 from ratiba_action.model.comparison import Comparison, NotComparable, Pair, Rules, ScenarioComparison, Tier
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import mean
 from ratiba_action.verdict.families import (
     Cluster,

@@ -8,9 +8,9 @@ about these families only.
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ratiba_action.model.comparison import Pair, Rules
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import mean
 from ratiba_action.verdict.interval import Interval
 

@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist, variance
 from typing import Literal
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import mean
 from ratiba_action.verdict.agreement import (
     Disagreement,

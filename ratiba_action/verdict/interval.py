@@ -2,9 +2,9 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from statistics import NormalDist, stdev
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import mean
 
 

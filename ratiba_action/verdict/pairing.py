@@ -1,7 +1,7 @@
 """Which scores of two arms may be compared, and why the others may not."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, field, fields, is_dataclass, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -9,7 +9,6 @@ from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.answering_model import is_another_model
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.comparison import MeasuredRun, NotComparable, Pair
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
 from ratiba_action.model.plan import BASE
 from ratiba_action.model.renamed_keys import FORMER

@@ -6,9 +6,9 @@ replica of the provider that one arm happened to get), more scenarios do not ave
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from ratiba_action.model.comparison import Pair
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.verdict.families import Cluster, clusters_of
 
 

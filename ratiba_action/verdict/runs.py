@@ -1,7 +1,7 @@
 """The comparison of measured runs: each metric, each scenario, and what newly fails or newly passes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 from ratiba_action.model.answer_origin import AnswerOrigin
@@ -17,7 +17,6 @@ from ratiba_action.model.comparison import (
     Tier,
 )
 from ratiba_action.model.conversation import Exchange
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Errored, ScenarioResult, Scored
 from ratiba_action.model.values import mean
 from ratiba_action.verdict.comparison import Wanted, examine

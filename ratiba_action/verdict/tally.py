@@ -1,10 +1,10 @@
 """Counts over the results of a run, the same for the verdict, the comment and the outputs."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ratiba_action.model.case_file import CaseThresholdStatus
 from ratiba_action.model.comparison import Tier
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Errored, ScenarioResult, Score, Scored
 from ratiba_action.model.values import Usd, mean
 from ratiba_action.model.verdict import Conclusion, Report, VariantResult

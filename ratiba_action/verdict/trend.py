@@ -3,8 +3,8 @@
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.values import mean
 from ratiba_action.verdict.sign_flip import EXACT_UP_TO

@@ -7,10 +7,10 @@ that passed and those that failed, so it decides only where the trials beside it
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import date
 from enum import IntEnum
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Errored, NotRun, ScenarioResult, Scored
 from ratiba_action.model.plan import Trial
 from ratiba_action.model.scenario import Scenario

@@ -1,10 +1,10 @@
 """Version constraints of Python and npm manifests, reduced to the lowest and the highest release that they admit."""
 
 import re
+from dataclasses import dataclass
 from math import inf
 
 from ratiba_action.decide.dependencies.versions import Version, VersionParser, release_step, step
-from ratiba_action.model.lean_dataclass import dataclass
 
 _CLAUSE = re.compile(r"(===|==|~=|!=|<=|>=|<|>|\^|~>|~|=)?\s*([^\s,<>=!~^|][^\s,<>=~^|]*)")
 _UNBOUNDED = (inf,)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 from importlib import import_module
 
@@ -9,7 +10,6 @@ from ratiba_action.decide.dependencies import versions
 from ratiba_action.decide.dependencies.compare import StepOf, compare, constraint_steps, version_steps
 from ratiba_action.decide.dependencies.manifest import Manifest
 from ratiba_action.model.change import DependencyChange
-from ratiba_action.model.lean_dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

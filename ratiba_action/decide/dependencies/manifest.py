@@ -3,9 +3,7 @@
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import field
-
-from ratiba_action.model.lean_dataclass import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
-
-from ratiba_action.model.lean_dataclass import dataclass
 
 _PEP440 = re.compile(
     r"v?(?:(?P<epoch>\d+)!)?(?P<release>\d+(?:\.\d+)*)"

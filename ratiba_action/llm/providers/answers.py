@@ -3,11 +3,10 @@
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 from typing import Any, Protocol
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import JsonObject
 from ratiba_action.util.strict_json import refuse_constant, unique_keys
 from ratiba_action.util.text import printable

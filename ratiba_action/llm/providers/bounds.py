@@ -7,13 +7,12 @@ may be billed in a way that nobody here knows. Such a request is refused before 
 import json
 import unicodedata
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.wire_format import BuiltInUse, Endpoint
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.model_request import PaidRequest, ToolPrices
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.util.text import stream_safe

@@ -7,7 +7,7 @@ import asyncio
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from ipaddress import ip_address
 from types import TracebackType
 from typing import Any, Self
@@ -21,7 +21,6 @@ from ratiba_action.llm.endpoints import FORMATS
 from ratiba_action.llm.providers.answers import READ_HEADERS, NotSent, Outcome, Unknown, read_answer
 from ratiba_action.llm.providers.cloud import CloudAccess, CloudRequests, NoTokenError, WrittenRequest
 from ratiba_action.llm.wire_format import WireFormat
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.masking import mask_secrets
 from ratiba_action.settings.provider_keys import BUILT_IN

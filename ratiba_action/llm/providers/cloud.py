@@ -11,13 +11,12 @@ import os
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import JsonObject
 from ratiba_action.util.installation import install_command
 

@@ -5,10 +5,9 @@ What is allowed is listed, not what is forbidden: see ``ratiba_action/llm/provid
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import JsonObject
 
 SHARED_FIELDS = frozenset({

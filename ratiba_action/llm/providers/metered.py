@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from decimal import ROUND_CEILING
 
 from ratiba_action.errors import ProviderError
@@ -11,7 +11,6 @@ from ratiba_action.llm.providers.answers import Answered, NotSent, Outcome, Prov
 from ratiba_action.llm.providers.bounds import BoundedRequest, OutputLimits, bounded
 from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.conversation import JournaledAnswer, Reservation, Usage
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.money.answer_usage import answer_usage

@@ -6,12 +6,11 @@ the most that it can cost is known before it is sent, and a recording answers it
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.llm.providers.openai_chat import CREATED, text_blocks
 from ratiba_action.llm.wire_format import Stored
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import JsonObject
 from ratiba_action.money.answer_usage import objects
 

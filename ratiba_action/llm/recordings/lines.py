@@ -3,11 +3,10 @@
 import dataclasses
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.llm.endpoints import FORMATS
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.scenario import ExpectedRows, Scenario
 from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.credentials import MASK, find_credentials

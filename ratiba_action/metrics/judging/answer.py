@@ -2,13 +2,12 @@
 
 import json
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ratiba_action.errors import AnotherModelError, JudgeError
 from ratiba_action.metrics.judging.json_shape import shape_problems
 from ratiba_action.model.answering_model import is_another_model
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Answer, JudgeScore, Question
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge

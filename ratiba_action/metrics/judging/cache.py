@@ -6,11 +6,11 @@ import re
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ratiba_action.model.canonical import canonical_json
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.privacy.identifiers import mask_identifiers
 
 

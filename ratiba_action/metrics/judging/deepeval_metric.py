@@ -3,14 +3,13 @@
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
 
 from ratiba_action.errors import JudgeError
 from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval
 from ratiba_action.metrics.judging.deepeval_model import JudgeCalls, deepeval_model, our_own
 from ratiba_action.model.conversation import ToolCall
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Question
 from ratiba_action.ports import Judge
 from ratiba_action.util.text import quoted

@@ -1,9 +1,10 @@
 """What identifies a judged metric: in reports and the cache with DeepEval's release, to the judge without it."""
 
+from dataclasses import dataclass
+
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.metrics.judging.deepeval_bridge import deepeval_version
 from ratiba_action.model.canonical import digest
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import JsonObject
 from ratiba_action.util.validation import StrictModel
 

@@ -1,7 +1,7 @@
 """One model asked for structured answers, through the budget; an unusable answer is asked for once more."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from ratiba_action.errors import AnotherModelError, BudgetError, JudgeError
@@ -10,7 +10,6 @@ from ratiba_action.metrics.judging.structured_request import answer_text, struct
 from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Party, payer
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import Answer, Question
 from ratiba_action.model.model_request import PaidAnswer, PaidRequest
 from ratiba_action.model.plan import HEAD

@@ -2,9 +2,8 @@
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.values import mean
 
 DEFAULT_BAND = 0.05

@@ -2,11 +2,10 @@
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from ratiba_action.model.event import Happening
-from ratiba_action.model.lean_dataclass import dataclass
 
 AttributeValue = str | tuple[str, ...]
 

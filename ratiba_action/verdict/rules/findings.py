@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.case_file import CaseFileScores
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.verdict import Evidence
 from ratiba_action.util.text import plural

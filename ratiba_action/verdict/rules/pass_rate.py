@@ -2,10 +2,10 @@
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from statistics import variance
 
-from ratiba_action.model.lean_dataclass import dataclass
 from ratiba_action.model.measurement import ScenarioResult, Scored
 from ratiba_action.model.plan import Plan, Trial
 from ratiba_action.model.values import mean
