@@ -137,6 +137,6 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         from ratiba_action.commands.watch import run as watch  # as below
 
         return watch(options, environment, read_settings(environment, options.inputs))
-    from ratiba_action.commands.gate_run import run as run_gate  # 0.8 s, which --help does not need
+    from ratiba_action.commands.gate_run import run as run_gate  # --help does not need it
 
     return run_gate(options, environment, kept=arguments.kept)

@@ -7,10 +7,8 @@ from pathlib import Path
 from ratiba_action.commands.gate_options import GateOptions
 from ratiba_action.decide.deciding import DecideRequest, decide, event_of, request_of
 from ratiba_action.errors import UsageError
-from ratiba_action.github.clients import by_pygithub
 from ratiba_action.history.files import NO_BASELINE, read_named_baseline
 from ratiba_action.model.change import Mode
-from ratiba_action.reporting.results_json import load_report
 from ratiba_action.run.authority import authorized
 from ratiba_action.run.earlier_runs import AUTO, NONE
 from ratiba_action.run.inputs import Choice, RunRequest
@@ -126,6 +124,8 @@ def _selecting(options: GateOptions) -> str:
 
 def _decide_request(event: DecideRequest, settings: Settings, selecting: str) -> DecideRequest:
     """The input of the decision. Selected scenarios run whatever has changed."""
+    from ratiba_action.github.clients import by_pygithub
+
     floor = Mode.BLOCKING if selecting else settings.mode
     return replace(
         request_of(settings, event),
@@ -167,6 +167,8 @@ def _chosen_scenarios(options: GateOptions, settings: Settings) -> Choice:
 
 def _not_passed(results: Path) -> list[str]:
     """Ids of the scenarios that did not pass in the last run."""
+    from ratiba_action.reporting.results_json import load_report
+
     try:
         report = load_report(results.read_bytes())
     except FileNotFoundError as error:

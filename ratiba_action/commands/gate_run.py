@@ -1,6 +1,5 @@
 """A run of ``ratiba gate``: decide the mode, run scenarios, publish the report, and set the exit code."""
 
-import gc
 import io
 import json
 import shlex
@@ -10,18 +9,15 @@ from collections.abc import MutableMapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratiba_action.commands.gate_options import GateOptions
 from ratiba_action.commands.gate_request import asked_run, run_request
-from ratiba_action.config.configuration import load_configuration
-from ratiba_action.diagnosis.partial_runs import with_explanation
 from ratiba_action.errors import FileProblem, PublishError, SuiteError
-from ratiba_action.metrics.judging.cache import JudgeCache
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode
 from ratiba_action.model.note import in_order
 from ratiba_action.model.plan import Selection
-from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.forecast import Forecast
 from ratiba_action.observability.event_file import FILE as EVENTS
@@ -29,10 +25,7 @@ from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.full_publication import full_publication
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import refuse_wrong_start, skipped
-from ratiba_action.reporting.html import report_template
 from ratiba_action.reporting.money_facts import log_forecast
-from ratiba_action.reporting.results_json import write_baseline
-from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import mode_line, selection_line
 from ratiba_action.run.arms import head_inputs
@@ -50,16 +43,15 @@ from ratiba_action.run.paid_run import go_on_with_earlier
 from ratiba_action.run.planned_run import plan_run, plan_shard
 from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.run.session import OpenSession
-from ratiba_action.run.shard_folders import FoundShard, ShardFolders, report_folders
-from ratiba_action.run.variants import evaluate_side_by_side, variants_of
 from ratiba_action.settings.settings import Settings, read_settings_leniently, unknown_variables
 from ratiba_action.util.interruption import current
 from ratiba_action.util.persisted_credentials import persisted_credentials
 from ratiba_action.util.text import clip, unreadable_as_command
 
-_YOUNG = 10_000
-"""New objects after which the garbage collector looks at them. Nearly all objects of a large suite live until the end,
-so that Python's 700 only costs time: a tenth of a merge of 10,000 scenarios."""
+if TYPE_CHECKING:
+    from ratiba_action.model.verdict import Report
+    from ratiba_action.reporting.summary import ReportSummary
+    from ratiba_action.run.shard_folders import FoundShard, ShardFolders
 
 _PATIENCE = 3.0
 """Seconds from a signal until a report without measurements is written; a runner kills the process after 10."""
@@ -81,7 +73,6 @@ def run(
     Raises:
         UsageError: an option is invalid; nothing is published then.
     """
-    gc.set_threshold(_YOUNG, *gc.get_threshold()[1:])
     interruption = current()
     interruption.watch(_PATIENCE, lambda: leave_early(interruption))
     settings, problems = read_settings_leniently(environment, options.inputs)
@@ -102,6 +93,8 @@ def run(
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     log.warnings += [persisted.warning] if persisted.warning else []
     if options.clear_judge_cache:
+        from ratiba_action.metrics.judging.cache import JudgeCache
+
         JudgeCache(cache_folder(environment, request.repository), log.note).clear()
     with interruption.noting():
         run = Lifecycle(request, log, publication, tracer)
@@ -132,9 +125,11 @@ def inputs_of(options: GateOptions, environment: MutableMapping[str, str]) -> Ru
     return read_inputs(request)
 
 
-def _show(publication: Publication, baseline_out: Path | None, published: ReportSummary, *, as_json: bool) -> None:
+def _show(publication: Publication, baseline_out: Path | None, published: "ReportSummary", *, as_json: bool) -> None:
     """Write and print what the options ask for besides."""
     if baseline_out is not None:
+        from ratiba_action.reporting.results_json import write_baseline
+
         try:
             write_baseline(published, baseline_out)
         except PublishError as error:
@@ -147,12 +142,15 @@ def _show(publication: Publication, baseline_out: Path | None, published: Report
 def _load_for_report() -> None:
     """Load what nothing but the report of a run needs; compiling its template takes a sixth of a second."""
     import ratiba_action.production.judge_calibration  # noqa: F401 - for _with_calibration
+    from ratiba_action.reporting.html import report_template
 
     report_template()
 
 
-def _with_calibration(request: RunRequest, report: Report) -> Report:
+def _with_calibration(request: RunRequest, report: "Report") -> "Report":
     """The report, with what is to be said of how far its judges agree with people."""
+    from ratiba_action.model.verdict import Conclusion
+
     if report.verdict.conclusion is Conclusion.SKIPPED or not report.judge_model:
         return report
     from ratiba_action.production.judge_calibration import calibration_notes  # a run has judges
@@ -164,7 +162,7 @@ def _with_calibration(request: RunRequest, report: Report) -> Report:
     return replace(report, notes=in_order((*report.notes, *notes)))
 
 
-def _report(run: Lifecycle, problems: Sequence[str], open_session: OpenSession) -> Report | None:
+def _report(run: Lifecycle, problems: Sequence[str], open_session: OpenSession) -> "Report | None":
     """The report of the run; None for a dry run, which only prints. The log has the run's events."""
     run.go_on()
     request, publication = run.request, run.publication
@@ -178,11 +176,13 @@ def _report(run: Lifecycle, problems: Sequence[str], open_session: OpenSession) 
     if not request.shard_reports:
         with judging_begun(request) as run.request:
             return _evaluated(run, None, open_session)
+    from ratiba_action.run.shard_folders import ShardFolders, report_folders  # for a merge alone
+
     with ShardFolders(report_folders(request.shard_reports)) as shard_folders:
         return _evaluated(run, shard_folders, open_session)
 
 
-def _evaluated(run: Lifecycle, shard_folders: ShardFolders | None, open_session: OpenSession) -> Report | None:
+def _evaluated(run: Lifecycle, shard_folders: "ShardFolders | None", open_session: OpenSession) -> "Report | None":
     """The same of a run that evaluates something, or merges what its shards have evaluated."""
     log, publication = run.log, run.publication
     inputs = read_inputs(run.request)
@@ -201,7 +201,11 @@ def _evaluated(run: Lifecycle, shard_folders: ShardFolders | None, open_session:
         publication.print_line(partly)
     if not inputs.dry_run and shard is None:
         run.begin()
-    variants = variants_of(inputs) if inputs.variants else ()
+    variants: Sequence[RunInputs] = ()
+    if inputs.variants:
+        from ratiba_action.run.variants import evaluate_side_by_side, variants_of
+
+        variants = variants_of(inputs)
     expected = forecast(inputs) if shards is None else None
     if inputs.dry_run:
         _announce(inputs, expected, publication)
@@ -237,7 +241,7 @@ def _list_reads(request: RunRequest, publication: Publication) -> None:
 
 
 def _raised(
-    inputs: RunInputs, shards: Sequence[FoundShard] | None, publication: Publication, open_session: OpenSession
+    inputs: RunInputs, shards: "Sequence[FoundShard] | None", publication: Publication, open_session: OpenSession
 ) -> RunInputs:
     """The inputs, as a blocking run's where the change alters what an advisory run's scenarios send to models."""
     if shards is None:
@@ -250,7 +254,7 @@ def _raised(
     return raised
 
 
-def _add_events(shard_folders: ShardFolders, report: Report, log: RunLog, publication: Publication) -> None:
+def _add_events(shard_folders: "ShardFolders", report: "Report", log: RunLog, publication: Publication) -> None:
     """Add the events of the shards to those of their merge."""
     for result in report.results:
         publication.redactor.result(result)  # while a second process masks the events; the report looks it up
@@ -269,7 +273,9 @@ def _with_earlier(inputs: RunInputs, log: RunLog, publication: Publication) -> R
     return found
 
 
-def _skip(run: Lifecycle) -> Report | None:
+def _skip(run: Lifecycle) -> "Report | None":
+    from ratiba_action.config.configuration import load_configuration
+
     request, decision = run.request, run.request.decided.decision
     if not request.decided.change.subject.event:
         # In a local run a missing configuration is an error, since somebody asked for a run.
@@ -285,9 +291,9 @@ def _explained(
     inputs: RunInputs,
     run: Lifecycle,
     expected: Forecast | None,
-    shards: Sequence[FoundShard] | None,
+    shards: "Sequence[FoundShard] | None",
     open_session: OpenSession,
-) -> Report:
+) -> "Report":
     """The report of the run and, of one that failed, which lines of the change did it."""
     began, ledger = time.monotonic(), Ledger(inputs.settings.budget_usd)
     planned = plan_run(inputs, shards)
@@ -298,6 +304,8 @@ def _explained(
     run.publish_if_cut_short(report)
     allowed, took = inputs.seconds_allowed, time.monotonic() - began
     left = None if allowed is None else allowed - took
+    from ratiba_action.diagnosis.partial_runs import with_explanation  # after the run
+
     explained = with_explanation(
         report,
         inputs,

@@ -168,8 +168,8 @@ def _results(arguments: argparse.Namespace, settings: Settings) -> Path:
 
 
 def _compress(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
+    from ratiba_action.reporting.results_file import COMPRESSED
     from ratiba_action.reporting.results_json import (
-        COMPRESSED,
         packed,
         read_results,
         write_atomically,

@@ -21,7 +21,6 @@ from ratiba_action.decide.read import Change, Connect, read_change
 from ratiba_action.decide.refusals import UNKNOWN_REFUSED
 from ratiba_action.decide.rules import default_rules, parse_rules
 from ratiba_action.decide.selection import decide_mode
-from ratiba_action.decide.shadowing import Shadowing
 from ratiba_action.decide.system_paths import read_root, read_system_paths, read_test_folders, read_touches
 from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.errors import InfrastructureError, RatibaError
@@ -296,6 +295,8 @@ def _judging_floors(
             tests |= dict.fromkeys(read_test_folders(configuration))
     if not addresses and not tests:
         return ()
+    from ratiba_action.decide.shadowing import Shadowing  # for a repository with code of its own that judges
+
     floors: dict[Rule, None] = {}
     try:
         paths = contents.links().paths

@@ -9,7 +9,6 @@ from ratiba_action.decide.observed_files import ObservedFiles
 from ratiba_action.decide.plain_yaml import Node, YamlDoubt, read_yaml_or_doubt
 from ratiba_action.decide.protection import Guard, Protection, Reader
 from ratiba_action.decide.rules import RuleBook
-from ratiba_action.decide.sent_texts import may_change_sent_text
 from ratiba_action.errors import GitError, InfrastructureError
 from ratiba_action.model.change import (
     NAMED_BY_SYSTEM,
@@ -204,6 +203,8 @@ class _PathReasons:
             return True
 
     def _may_change_text(self, path: str) -> bool:
+        from ratiba_action.decide.sent_texts import may_change_sent_text
+
         self._compared += 1
         if self._compared > _MAX_COMPARED:
             return True

@@ -14,11 +14,10 @@ from typing import Any
 from ratiba_action.errors import ConfigurationError, GithubError, RatibaError
 from ratiba_action.github.github_api import PAGE
 from ratiba_action.history.files import FoundBaseline, newest_first, no_baseline
-from ratiba_action.history.results import load_baseline, measured_run
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.verdict import Report
 from ratiba_action.ports import GithubRepository
-from ratiba_action.reporting.results_json import COMPRESSED, MAX_BYTES, RESULTS
+from ratiba_action.reporting.results_file import COMPRESSED, MAX_BYTES, RESULTS
 from ratiba_action.util.text import short_commit
 
 TRUSTED_EVENTS = ("push", "schedule", "workflow_dispatch")
@@ -154,6 +153,8 @@ def _is_trusted(run: Mapping[str, Any], wanted: WantedResults, commit: str) -> b
 def _read(
     github: GithubRepository, wanted: WantedResults, artifact: _Artifact, notes: list[str]
 ) -> Iterator[MeasuredRun]:
+    from ratiba_action.history.results import load_baseline, measured_run
+
     try:
         report = load_baseline(results_in(github.download_artifact(artifact.number)))
         _require_own(report, wanted, artifact)

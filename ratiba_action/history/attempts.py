@@ -10,13 +10,12 @@ from pathlib import Path
 
 from ratiba_action.errors import RatibaError
 from ratiba_action.history.artifacts import mapping_of, results_in
-from ratiba_action.history.results import load_baseline, measured_run
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.values import JsonObject
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.ports import GithubRepository
-from ratiba_action.reporting.results_json import MAX_BYTES
+from ratiba_action.reporting.results_file import MAX_BYTES
 from ratiba_action.util.locked_folder import read_plain_file
 
 _MAX_ATTEMPTS = 10
@@ -111,8 +110,12 @@ def _plain_report(content: bytes) -> JsonObject:
 
 def _is_resumed(content: bytes, attempt: Attempt) -> bool:
     """Whether results are those of the run that is gone on with: one that has its verdict is not."""
+    if not attempt.resumed:
+        return False
+    from ratiba_action.history.results import load_baseline
+
     try:
-        return attempt.resumed and load_baseline(content).verdict.conclusion is Conclusion.INCOMPLETE
+        return load_baseline(content).verdict.conclusion is Conclusion.INCOMPLETE
     except RatibaError:
         return False
 
@@ -167,6 +170,8 @@ def _added(contents: Iterable[bytes], attempt: Attempt) -> tuple[MeasuredRun, ..
         try:
             if not _may_be_added(content, attempt):
                 continue
+            from ratiba_action.history.results import load_baseline, measured_run  # with earlier attempts alone
+
             report = load_baseline(content)
             if attempt.is_added_to(report):
                 # On a laptop every attempt is the first, and only its time tells it apart.

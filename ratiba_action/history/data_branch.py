@@ -24,7 +24,8 @@ from ratiba_action.history.artifacts import TRUSTED_EVENTS
 from ratiba_action.history.results import load_baseline
 from ratiba_action.history.run_files import RunFiles
 from ratiba_action.model.verdict import Report
-from ratiba_action.reporting.results_json import MAX_BYTES, packed, results_parts
+from ratiba_action.reporting.results_file import MAX_BYTES
+from ratiba_action.reporting.results_json import packed, results_parts
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.util.git import is_branch_name, run_bare
 

@@ -9,15 +9,13 @@ from pathlib import Path, PurePosixPath
 from typing import TypeVar
 
 from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError
-from ratiba_action.history.results import load_baseline, measured_run, read_baseline, read_run
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.model.comparison import BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.history import KeptRun
 from ratiba_action.model.note import Caveat
 from ratiba_action.model.verdict import Report
-from ratiba_action.reporting.results_json import COMPRESSED, MAX_BYTES, RESULTS, read_results, results_in_folder
+from ratiba_action.reporting.results_file import COMPRESSED, MAX_BYTES, RESULTS
 from ratiba_action.util.git import LINK, Git
-from ratiba_action.verdict.runs import compare_as_measured
 
 
 def read_named_runs(named: Sequence[str]) -> tuple[MeasuredRun, ...]:
@@ -29,6 +27,9 @@ def read_named_runs(named: Sequence[str]) -> tuple[MeasuredRun, ...]:
     Raises:
         ConfigurationError: some cannot be read; tells every problem.
     """
+    from ratiba_action.history.results import read_run
+    from ratiba_action.reporting.results_json import results_in_folder
+
     runs, problems = [], []
     for name in named:
         try:
@@ -98,6 +99,9 @@ def compared_with(results: Path, base: str, rules: Rules) -> Report:
     Raises:
         ConfigurationError: one of both cannot be read, or holds nothing that was measured; tells every problem.
     """
+    from ratiba_action.reporting.results_json import read_results
+    from ratiba_action.verdict.runs import compare_as_measured
+
     ours, theirs = read_named_runs((str(results), base))
     report = read_results(results)
     verdict = replace(report.verdict, comparison=compare_as_measured(ours, theirs, rules))
@@ -145,6 +149,8 @@ _Read = Callable[[], MeasuredRun]
 
 def _of_checkout(path: Path, repository: str) -> dict[str, _Read]:
     """What reads each file at a path, by its name."""
+    from ratiba_action.history.results import read_baseline
+
     return {str(file): partial(read_baseline, file, repository) for file in _files(path)}
 
 
@@ -163,6 +169,8 @@ def _of_base(path: Path, root: Path, changed: ChangedFiles, git: Git | None, rep
 
 
 def _load(content: bytes, repository: str) -> MeasuredRun:
+    from ratiba_action.history.results import load_baseline, measured_run
+
     return measured_run(load_baseline(content), repository)
 
 

@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 from ratiba_action.errors import ConfigurationError, GithubError, RatibaError
 from ratiba_action.history.results import load_baseline
 from ratiba_action.model.verdict import Report
-from ratiba_action.reporting.results_json import MAX_BYTES
+from ratiba_action.reporting.results_file import MAX_BYTES
 from ratiba_action.util.git import LINK, SUBMODULE, Git
 from ratiba_action.util.locked_folder import read_plain_file
 

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.llm.request_inputs import VOLATILE, changed_inputs, request_inputs
 from ratiba_action.model.answer_origin import RecordingSource
 from ratiba_action.model.answering_model import answering_model, spelled_otherwise
 from ratiba_action.model.conversation import Party
@@ -37,6 +36,8 @@ class AnswerRecorder:
 
 def recording_of(request: ModelRequest, answer: ModelAnswer) -> ModelRecording:
     """The line of a live answer."""
+    from ratiba_action.llm.request_inputs import request_inputs
+
     return ModelRecording(
         key=request.key,
         ordinal=request.ordinal,
@@ -195,6 +196,8 @@ class ReplayAnswers:
         Where the system prompt is a new one, it is the call of the same number, if all before it were answered in
         turn: a call that was added, or asks another model, has no place.
         """
+        from ratiba_action.llm.request_inputs import request_inputs
+
         if request.party is not Party.SYSTEM or not endpoint_named(request.endpoint).conversational:
             return None
         lines, inputs = self._trials.get(request.scenario_id, {}).get(request.trial, []), request_inputs(request)
@@ -233,6 +236,8 @@ class ReplayAnswers:
 
 
 def _changed(line: ModelRecording, request: ModelRequest, edited_prompts: Sequence[str]) -> tuple[str, str]:
+    from ratiba_action.llm.request_inputs import VOLATILE, changed_inputs
+
     changes = changed_inputs(line, request, edited_prompts)
     difference = "; ".join(changes) or (
         f"model call {request.position + 1} has the recorded system prompt, model and last message, but its earlier "

@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from ratiba_action.errors import LedgerError
 from ratiba_action.model.conversation import Party
@@ -13,7 +14,9 @@ from ratiba_action.model.plan import Trial
 from ratiba_action.model.values import Usd
 from ratiba_action.money.budget import BudgetStep, Ledger, Limit, Running, admit, cross_check_refusal
 from ratiba_action.money.journal import Journal
-from ratiba_action.money.monthly import MonthlyLedger
+
+if TYPE_CHECKING:
+    from ratiba_action.money.monthly import MonthlyLedger
 
 _NOTHING = Decimal(0)
 
@@ -47,7 +50,7 @@ class Admissions:
         estimate: Callable[[Trial], Usd],
         ledger: Ledger,
         journal: Journal | None = None,
-        shared: MonthlyLedger | None = None,
+        shared: "MonthlyLedger | None" = None,
     ) -> None:
         self._ledger = ledger
         self._journal = journal

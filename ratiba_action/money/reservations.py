@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import replace
 from decimal import ROUND_CEILING
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ratiba_action.errors import BudgetError, LedgerError, SharedCapError
 from ratiba_action.model.answering_model import answering_model, spelled_otherwise
@@ -16,9 +16,11 @@ from ratiba_action.model.values import Usd
 from ratiba_action.money.admissions import Admissions
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import Journal
-from ratiba_action.money.monthly import MonthlyLedger
 from ratiba_action.money.pricing import is_exact_usd, show_usd
 from ratiba_action.ports import EventLog, PaidCalls
+
+if TYPE_CHECKING:
+    from ratiba_action.money.monthly import MonthlyLedger
 
 Result = TypeVar("Result")
 
@@ -124,7 +126,7 @@ class RunReservations:
         self,
         ledger: Ledger,
         journal: Journal | None = None,
-        shared: MonthlyLedger | None = None,
+        shared: "MonthlyLedger | None" = None,
         *,
         warn: Callable[[str], None],
         events: EventLog | None = None,
@@ -247,7 +249,7 @@ class RunReservations:
         _, cancelled = await uninterrupted(self._share(self._shared, reservation))
         return cancelled
 
-    async def _share(self, shared: MonthlyLedger, reservation: Reservation) -> None:
+    async def _share(self, shared: "MonthlyLedger", reservation: Reservation) -> None:
         await shared.reserve(reservation)
         try:
             self._write_reserved(reservation)
@@ -274,7 +276,7 @@ class RunReservations:
             except LedgerError as error:
                 self._warn(note_of(error))
 
-    async def _close(self, reservation: Reservation, close: Callable[[MonthlyLedger], Awaitable[None]]) -> None:
+    async def _close(self, reservation: Reservation, close: "Callable[[MonthlyLedger], Awaitable[None]]") -> None:
         self._changed.set()
         cancelled = False
         try:

@@ -10,34 +10,17 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TextIO, TypeVar
+from typing import TYPE_CHECKING, TextIO, TypeVar
 
 from ratiba_action.errors import PublishError, ReportedError
-from ratiba_action.github.comment import COMMENT_SECONDS, PullRequestComment
-from ratiba_action.github.github_api import GITHUB_API, GithubApi
-from ratiba_action.github.gitlab_note import as_note
-from ratiba_action.github.status import CommitStatus
 from ratiba_action.github.step_files import StepFile, remember, reserve_space, write_outputs, write_summary
 from ratiba_action.github.urllib_repository import UrllibRepository
-from ratiba_action.github.workflow import WorkflowLog
-from ratiba_action.model.change import ModeDecision
 from ratiba_action.model.plan import Selection
 from ratiba_action.model.scenario import titled
-from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.money.forecast import Forecast
-from ratiba_action.ports import GithubRepository
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.publish.annotations import annotations_of
 from ratiba_action.publish.seal import SEAL, SEAL_KEY, Sealed, seal
-from ratiba_action.reporting.comment import render_comment
-from ratiba_action.reporting.decision_json import reasons_output
 from ratiba_action.reporting.directory import FileParts, entries_of, plain_files, write_report_directory
-from ratiba_action.reporting.markdown import inline
-from ratiba_action.reporting.money_facts import forecast_lines
 from ratiba_action.reporting.plain_printer import PlainPrinter, Printer
-from ratiba_action.reporting.results_json import results_parts
-from ratiba_action.reporting.summary import ReportSummary, summarise
-from ratiba_action.reporting.wording import selection_line
 from ratiba_action.settings.environment import FROM_STDIN
 from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.settings.settings import Settings
@@ -45,6 +28,14 @@ from ratiba_action.util.http_exchange import Outage
 from ratiba_action.util.interruption import current
 from ratiba_action.util.persisted_credentials import Persisted
 from ratiba_action.util.text import plural, printable
+
+if TYPE_CHECKING:
+    from ratiba_action.github.github_api import GithubApi
+    from ratiba_action.model.change import ModeDecision
+    from ratiba_action.model.verdict import Report
+    from ratiba_action.money.forecast import Forecast
+    from ratiba_action.ports import GithubRepository
+    from ratiba_action.reporting.summary import ReportSummary
 
 Result = TypeVar("Result")
 
@@ -93,8 +84,8 @@ class Publication:
     environment: Mapping[str, str]
     stream: TextIO
     make_printer: Callable[[TextIO, Mapping[str, str]], Printer] = PlainPrinter
-    files: Callable[[ReportSummary], Mapping[str, FileParts]] = plain_files
-    connect: Callable[[GithubApi], GithubRepository] = UrllibRepository
+    files: "Callable[[ReportSummary], Mapping[str, FileParts]]" = plain_files
+    connect: "Callable[[GithubApi], GithubRepository]" = UrllibRepository
     outage: Outage = field(default_factory=Outage, repr=False, compare=False)
     quiet: bool = False
     redactor: Redactor = field(init=False, repr=False)
@@ -143,6 +134,8 @@ class Publication:
             self.warn(found.warning)
 
     def _mask(self, secrets: Iterable[str]) -> None:
+        from ratiba_action.github.workflow import WorkflowLog
+
         if self.in_workflow:
             for secret in secrets:
                 WorkflowLog(self.stream).mask(secret)
@@ -154,8 +147,8 @@ class Publication:
             self._room.extend([] if number is None else [number])
 
     def publish(
-        self, report: Report, trace: Callable[[Report], Report] | None = None, *, complaint: str = ""
-    ) -> ReportSummary:
+        self, report: "Report", trace: "Callable[[Report], Report] | None" = None, *, complaint: str = ""
+    ) -> "ReportSummary":
         """Write everything that can be written; the rest becomes warnings.
 
         Args:
@@ -166,6 +159,10 @@ class Publication:
         Returns:
             The summary of the report as it was published.
         """
+        from ratiba_action.github.workflow import WorkflowLog
+        from ratiba_action.publish.annotations import annotations_of
+        from ratiba_action.reporting.summary import summarise
+
         self._warnings.clear()
         summary = summarise(self.redactor.report(report))
         # Before anything that takes room on a disk, or time: whatever happens then, verdict and summary are there.
@@ -189,7 +186,7 @@ class Publication:
             WorkflowLog(self.stream).annotate(annotations_of(summary))
         return summary
 
-    def publish_comment(self, report: Report, *, only_missing: bool = False) -> str | None:
+    def publish_comment(self, report: "Report", *, only_missing: bool = False) -> str | None:
         """Only what people read of another run's report: the log, the summary and the comment.
 
         Args:
@@ -198,6 +195,8 @@ class Publication:
         Returns:
             The comment's address, None when there is none.
         """
+        from ratiba_action.reporting.summary import summarise
+
         summary = summarise(self.redactor.report(report))
         self._write_summary(summary, early=True)
         self._try(lambda: self._print(summary, {}))
@@ -208,8 +207,10 @@ class Publication:
             self._try(lambda: write_outputs(outputs, {"comment-url": url or ""}))
         return url
 
-    def show(self, report: Report) -> None:
+    def show(self, report: "Report") -> None:
         """Only print a report."""
+        from ratiba_action.reporting.summary import summarise
+
         self._print(summarise(self.redactor.report(report)), {})
 
     def print_line(self, message: str) -> None:
@@ -222,6 +223,8 @@ class Publication:
 
     def warn(self, message: str) -> None:
         """Say what could not be done, and stop nothing."""
+        from ratiba_action.github.workflow import WorkflowLog
+
         message = self.redactor.text(message)
         if self.in_workflow:
             WorkflowLog(self.stream).warning(message)
@@ -234,12 +237,15 @@ class Publication:
 
     def announce(
         self,
-        decision: ModeDecision,
+        decision: "ModeDecision",
         selection: Selection,
         notes: tuple[str, ...],
-        forecast: Forecast | None = None,
+        forecast: "Forecast | None" = None,
     ) -> None:
         """Say what would run, for a dry run; ``forecast`` is None for a run that asks no model."""
+        from ratiba_action.reporting.money_facts import forecast_lines
+        from ratiba_action.reporting.wording import selection_line
+
         lines = [f"Mode: {decision.mode}"]
         lines += [f"- {reason.path or reason.rule}: {reason.why}" for reason in decision.reasons]
         message = selection_line(selection)
@@ -253,19 +259,25 @@ class Publication:
         self.stream.write("".join(f"{printable(line)}\n" for line in lines))
 
     def _traced(
-        self, summary: ReportSummary, paths: Mapping[str, Path], trace: Callable[[Report], Report] | None
-    ) -> tuple[ReportSummary, Mapping[str, Path]]:
+        self, summary: "ReportSummary", paths: Mapping[str, Path], trace: "Callable[[Report], Report] | None"
+    ) -> "tuple[ReportSummary, Mapping[str, Path]]":
         """The report that tells what came of sending its conversations, and its files, written once more."""
+        from ratiba_action.reporting.summary import summarise
+
         traced = self._try(lambda: self.redactor.report(trace(summary.report))) if trace is not None else None
         if traced is None or traced == summary.report:
             return summary, paths
         again = summarise(traced)
         return again, self._try(lambda: self._write_files(again)) or paths
 
-    def _write_files(self, summary: ReportSummary) -> Mapping[str, Path]:
+    def _write_files(self, summary: "ReportSummary") -> Mapping[str, Path]:
         return write_report_directory(summary, self._directory, self._report_before, self.files)
 
-    def _print(self, summary: ReportSummary, paths: Mapping[str, Path]) -> None:
+    def _print(self, summary: "ReportSummary", paths: Mapping[str, Path]) -> None:
+        from ratiba_action.github.workflow import WorkflowLog
+        from ratiba_action.model.verdict import Conclusion
+        from ratiba_action.reporting.comment import render_comment
+
         verdict = summary.report.verdict
         if verdict.conclusion is Conclusion.SKIPPED:
             # A fork may have written the reason.
@@ -277,7 +289,7 @@ class Publication:
         printer.results(summary, in_workflow=self.in_workflow)
         printer.end(summary, {name: self._shown_directory / name for name in paths})
 
-    def _print_complaint(self, summary: ReportSummary, complaint: str) -> None:
+    def _print_complaint(self, summary: "ReportSummary", complaint: str) -> None:
         """Each problem once, with its path as it can be copied, and where the report lies."""
         verdict = summary.report.verdict
         self._line(f"{summary.headline}. {verdict.reason}" if verdict.warnings else f"{summary.headline}.")
@@ -287,7 +299,7 @@ class Publication:
         self._line(f"Report: {self._shown_directory}")
 
     def _write_step_files(
-        self, summary: ReportSummary, url: str | None, *, early: bool = False, sealed: bool = True
+        self, summary: "ReportSummary", url: str | None, *, early: bool = False, sealed: bool = True
     ) -> None:
         """Write outputs, their seal and the summary.
 
@@ -304,21 +316,30 @@ class Publication:
             self._try(lambda: self._seal(summary, url), quiet=early)
         self._write_summary(summary, early=early)
 
-    def _write_summary(self, summary: ReportSummary, *, early: bool = False) -> None:
+    def _write_summary(self, summary: "ReportSummary", *, early: bool = False) -> None:
         """Write the summary, with what could not be done so far; ``early`` as in ``_write_step_files``."""
+        from ratiba_action.reporting.comment import render_comment
+        from ratiba_action.reporting.markdown import inline
+
         file = self._step_files.get("GITHUB_STEP_SUMMARY")
         if file and not (early and not file.plain):
             notes = [f"> **Warning:** {inline(warning, 600)}" for warning in self._warnings]
             text = "\n\n".join([render_comment(summary, limit=_SUMMARY_CHARACTERS), *notes])
             self._try(lambda: write_summary(file, text), quiet=early)
 
-    def _post(self, summary: ReportSummary) -> str | None:
+    def _post(self, summary: "ReportSummary") -> str | None:
         """Write the comment, and then the commit status, unless the step after has reported the run already."""
         url = self._try(lambda: self._comment(summary), passing=ReportedError)
         self._status(summary)
         return url
 
-    def _comment(self, summary: ReportSummary, *, only_missing: bool = False) -> str | None:
+    def _comment(self, summary: "ReportSummary", *, only_missing: bool = False) -> str | None:
+        from ratiba_action.github.comment import COMMENT_SECONDS, PullRequestComment
+        from ratiba_action.github.github_api import GITHUB_API
+        from ratiba_action.github.gitlab_note import as_note
+        from ratiba_action.model.verdict import Conclusion
+        from ratiba_action.reporting.comment import render_comment
+
         report = summary.report
         if not self.settings.comment or self.settings.shard is not None or report.subject.pull_request is None:
             return None
@@ -338,7 +359,10 @@ class Publication:
             publisher = as_note(publisher, job, self.settings.gitlab_token)
         return publisher.publish(report)
 
-    def _status(self, summary: ReportSummary) -> None:
+    def _status(self, summary: "ReportSummary") -> None:
+        from ratiba_action.github.github_api import GITHUB_API
+        from ratiba_action.github.status import CommitStatus
+
         if self.settings.shard is not None:
             return
         publisher = CommitStatus(
@@ -350,8 +374,10 @@ class Publication:
         )
         self._try(lambda: publisher.publish(summary.report, code=summary.exit_code, description=summary.status))
 
-    def _seal(self, summary: ReportSummary, url: str | None) -> bool:
+    def _seal(self, summary: "ReportSummary", url: str | None) -> bool:
         """Say under the run's key what it came to; it counts only if the gate ends with that exit code, too."""
+        from ratiba_action.reporting.results_json import results_parts
+
         file, key = self._step_files.get(SEAL), self.environment.get(SEAL_KEY)
         if file is None or not key:
             return True
@@ -361,7 +387,9 @@ class Publication:
         file.publish(seal(Sealed(summary.exit_code, digest.hexdigest(), self._outputs(summary, url)), key), "seal")
         return True
 
-    def _outputs(self, summary: ReportSummary, url: str | None) -> dict[str, str]:
+    def _outputs(self, summary: "ReportSummary", url: str | None) -> dict[str, str]:
+        from ratiba_action.reporting.decision_json import reasons_output
+
         known = {name.replace("_", "-"): value for name, value in summary.outputs.items()}
         known |= {"report": str(self._shown_directory), "comment-url": url or ""}
         known["reasons"] = reasons_output(summary.report.decision)

@@ -42,7 +42,7 @@ from ratiba_action.suite.load import is_scenario_file, load_suite, read_scenario
 from ratiba_action.systems.dialogue import parse_reply, parse_reported_usage
 from ratiba_action.systems.worker_session import opening
 from ratiba_action.systems.worker_system import SECRET_NAME
-from ratiba_action.tenancy.provisioner import NoDatabase
+from ratiba_action.tenancy.no_database import NoDatabase
 from ratiba_action.util.language_detection import LanguageDetection
 from ratiba_action.util.text import printable
 from ratiba_action.verdict.decision import next_step

@@ -7,12 +7,14 @@ import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratiba_action.errors import PublishError
-from ratiba_action.reporting.comment import render_comment
-from ratiba_action.reporting.results_json import COMPRESSED, results_parts
-from ratiba_action.reporting.summary import ReportSummary
+from ratiba_action.reporting.results_file import COMPRESSED
 from ratiba_action.settings.report_folder import IGNORE_ALL, IGNORE_FILE, refuse_links, remove_entry
+
+if TYPE_CHECKING:
+    from ratiba_action.reporting.summary import ReportSummary
 
 _MEANWHILE = frozenset({"events.jsonl", IGNORE_FILE})
 """Files that the gate itself writes there during the run."""
@@ -69,8 +71,11 @@ FileParts = Callable[[], Iterable[bytes]]
 """Renders a file when it is written, so that no more than one is in memory, part by part where it is large."""
 
 
-def plain_files(summary: ReportSummary) -> dict[str, FileParts]:
+def plain_files(summary: "ReportSummary") -> dict[str, FileParts]:
     """The files that need no third-party package; enough for a run that measured nothing."""
+    from ratiba_action.reporting.comment import render_comment
+    from ratiba_action.reporting.results_json import results_parts
+
     return {
         "comment.md": lambda: [render_comment(summary).encode("utf-8", "replace")],
         "results.json": lambda: results_parts(summary),
@@ -78,10 +83,10 @@ def plain_files(summary: ReportSummary) -> dict[str, FileParts]:
 
 
 def write_report_directory(
-    summary: ReportSummary,
+    summary: "ReportSummary",
     directory: Path,
     known: frozenset[str] | None = None,
-    render: Callable[[ReportSummary], Mapping[str, FileParts]] = plain_files,
+    render: "Callable[[ReportSummary], Mapping[str, FileParts]]" = plain_files,
 ) -> Mapping[str, Path]:
     """Write the files of a report.
 

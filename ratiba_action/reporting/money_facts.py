@@ -11,7 +11,6 @@ from ratiba_action.money.budget import Limit
 from ratiba_action.money.forecast import Forecast
 from ratiba_action.reporting.wording import bar, dollars, label, number
 from ratiba_action.util.text import clip, plural
-from ratiba_action.verdict.agreement import interpret_kappa
 
 _NAMED = 10
 _LONGEST_REASON = 120
@@ -222,6 +221,8 @@ def _agreement(agreement: Agreement) -> str:
 
 
 def _kappa(value: float | None) -> str:
+    from ratiba_action.verdict.agreement import interpret_kappa
+
     word = interpret_kappa(value)
     return word if value is None else f"{value + 0:.2f} ({word})"
 

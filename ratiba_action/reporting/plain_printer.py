@@ -2,13 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, Protocol, TextIO
 
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.reporting.markdown import readable
-from ratiba_action.reporting.summary import ReportSummary
+
+if TYPE_CHECKING:
+    from ratiba_action.reporting.summary import ReportSummary
 
 
 class RedactedProgress:
@@ -44,11 +45,11 @@ class Printer(Protocol):
         """The comment that stands on the pull request."""
         ...
 
-    def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
+    def results(self, summary: "ReportSummary", *, in_workflow: bool) -> None:
         """How each scenario ended."""
         ...
 
-    def end(self, summary: ReportSummary, paths: Mapping[str, Path]) -> None:
+    def end(self, summary: "ReportSummary", paths: Mapping[str, Path]) -> None:
         """Where the files of the report lie, and on a terminal the verdict."""
         ...
 
@@ -67,12 +68,14 @@ class PlainPrinter:
 
     def comment(self, body: str) -> None:
         """The comment's text, as Markdown."""
+        from ratiba_action.reporting.markdown import readable
+
         self._write(readable(body))
 
-    def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
+    def results(self, summary: "ReportSummary", *, in_workflow: bool) -> None:
         """Nothing: the comment names every scenario that did not pass."""
 
-    def end(self, summary: ReportSummary, paths: Mapping[str, Path]) -> None:
+    def end(self, summary: "ReportSummary", paths: Mapping[str, Path]) -> None:
         """The paths of the report's files."""
         del summary
         self._write("\n".join(f"{name:<13} {path}" for name, path in paths.items()))

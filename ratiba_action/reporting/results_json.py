@@ -14,6 +14,7 @@ from ratiba_action.model.codec import CodecError, decode, encode
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.report_formats import ExactFormats
+from ratiba_action.reporting.results_file import COMPRESSED, MAX_BYTES, RESULTS
 from ratiba_action.reporting.summary import ReportSummary, outputs_of
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_json import refuse_constant, unique_keys
@@ -21,7 +22,6 @@ from ratiba_action.util.strict_json import refuse_constant, unique_keys
 SCHEMA = 1
 """Version of the file's format; increased when a field changes its meaning or is removed."""
 
-RESULTS, COMPRESSED = "results.json", "results.json.gz"
 _GZIP = b"\x1f\x8b"
 _ONE_LINE = json.JSONEncoder(ensure_ascii=True, allow_nan=False)
 _NO_RESULTS = '\n  "results": []'
@@ -166,9 +166,6 @@ def write_atomically(path: Path, content: bytes) -> None:
             Path(staged).unlink(missing_ok=True)
         raise
 
-
-MAX_BYTES = 250_000_000
-"""Of a file, and of what it holds when it is unpacked: about 25,000 conversations of four turns."""
 
 MAX_EXACT_BYTES = 20_000_000
 """The same of a file from an untrusted source."""

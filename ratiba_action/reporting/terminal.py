@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, TextIO
 from ratiba_action.model.measurement import ScenarioResult
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE, clean, defuse_commands, readable, visible
 from ratiba_action.reporting.plain_printer import RedactedProgress
-from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow, trial_row
-from ratiba_action.reporting.terminal_verdict import one_line, print_findings, print_verdict
 from ratiba_action.reporting.wording import explanation, frames, label, outcome, raised_errors
 from ratiba_action.settings.step_output import StepOutput
 from ratiba_action.util.text import clip, plural
@@ -19,6 +16,8 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
+
+    from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow
 
 _CELL = 60
 """Most characters of an error in the table; the report has all of it."""
@@ -74,19 +73,25 @@ class RichPrinter:
 
     def comment(self, body: str) -> None:
         """The comment without its folded parts; outside logs also without zero-width spaces, so paths can be copied."""
+        from ratiba_action.reporting.markdown import ZERO_WIDTH_SPACE
+
         if self._verbosity >= 0 and not self._short:
             print_comment(body if self._in_log else body.replace(ZERO_WIDTH_SPACE, ""), self._console)
 
-    def results(self, summary: ReportSummary, *, in_workflow: bool) -> None:
+    def results(self, summary: "ReportSummary", *, in_workflow: bool) -> None:
         """How each scenario ended."""
+        from ratiba_action.reporting.terminal_verdict import print_findings
+
         if self._short:
             print_findings(summary, self._console)
             _print_frames(summary, self._console)
         elif self._verbosity >= 0:
             print_results(summary, self._console, in_workflow=in_workflow)
 
-    def end(self, summary: ReportSummary, paths: Mapping[str, Path]) -> None:
+    def end(self, summary: "ReportSummary", paths: Mapping[str, Path]) -> None:
         """The paths of the report's files; on a terminal the verdict."""
+        from ratiba_action.reporting.terminal_verdict import print_verdict
+
         if self._terminal or self._verbosity < 0:
             print_verdict(summary, {} if self._verbosity < 0 else paths, self._console)
         else:
@@ -159,7 +164,7 @@ class BarProgress:
             self._bar.stop()
 
 
-def print_results(summary: ReportSummary, console: "Console", *, in_workflow: bool = False) -> None:
+def print_results(summary: "ReportSummary", console: "Console", *, in_workflow: bool = False) -> None:
     """The table of scenarios, or the same as lines folded in the log of a workflow."""
     rows = _first_rows(summary.scenarios)
     if in_workflow:
@@ -184,8 +189,11 @@ def _command(line: str, console: "Console") -> None:
         console.out(line, highlight=False)
 
 
-def _print_frames(summary: ReportSummary, console: "Console") -> None:
+def _print_frames(summary: "ReportSummary", console: "Console") -> None:
     """The system's errors, each once with the scenarios in which it was raised."""
+    from ratiba_action.reporting.markdown import clean, defuse_commands
+    from ratiba_action.reporting.terminal_verdict import one_line
+
     raised = raised_errors(row.deciding.result for row in summary.scenarios)
     for error in raised[:_TRACEBACKS]:
         console.out(f"{one_line(label(error.first))}: {one_line(explanation(error.first))}", highlight=False)
@@ -202,6 +210,8 @@ def print_comment(body: str, console: "Console") -> None:
 
     The text quotes replies of the system: in a workflow the caller stops the runner from reading commands in it.
     """
+    from ratiba_action.reporting.markdown import readable, visible
+
     if not console.is_terminal:
         console.out(readable(body), highlight=False)
         return
@@ -218,14 +228,16 @@ def print_files(paths: Mapping[str, Path], console: "Console") -> None:
         console.out(f"{name:<13} {path}", highlight=False)
 
 
-def _first_rows(rows: Sequence[ScenarioRow]) -> Sequence[ScenarioRow]:
+def _first_rows(rows: "Sequence[ScenarioRow]") -> "Sequence[ScenarioRow]":
     """All of a few; of many the first that did not pass, since nobody reads a thousand lines."""
     return rows if len(rows) <= _MAX_ROWS else [row for row in rows if row.deciding.ended != "passed"][:_MAX_ROWS]
 
 
-def _table(rows: Sequence[ScenarioRow]) -> object:
+def _table(rows: "Sequence[ScenarioRow]") -> object:
     from rich.table import Table  # heavy, and needed on a terminal only
     from rich.text import Text
+
+    from ratiba_action.reporting.terminal_verdict import one_line
 
     table = Table(box=None, pad_edge=False)
     for heading in ("scenario", "result", "language", "checks", "scores", "seconds"):
@@ -237,7 +249,7 @@ def _table(rows: Sequence[ScenarioRow]) -> object:
     return table
 
 
-def _measurements(row: TrialRow) -> tuple[str, str, str]:
+def _measurements(row: "TrialRow") -> tuple[str, str, str]:
     scores = [f"{score.metric} {score.value:.2f}" for score in row.scores]
     scores_cell = ", ".join([*scores, *([clip(row.gap, _CELL)] if row.gap else [])])
     if row.checks is None:
@@ -245,18 +257,22 @@ def _measurements(row: TrialRow) -> tuple[str, str, str]:
     return "{}/{}".format(*row.checks), scores_cell, f"{row.seconds:.1f}"
 
 
-def _ended(row: ScenarioRow) -> str:
+def _ended(row: "ScenarioRow") -> str:
     return row.ended + ("" if row.quarantine is None else f", quarantined until {row.quarantine.until}")
 
 
-def _colour(row: ScenarioRow) -> str:
+def _colour(row: "ScenarioRow") -> str:
     return "yellow" if row.quarantine else _COLOURS.get(row.deciding.ended, "yellow")
 
 
 def _line(result: ScenarioResult) -> str:
+    from ratiba_action.reporting.summary import trial_row
+
     row = trial_row(result)
     return _joined(row.name, row.ended, row.gap)
 
 
 def _joined(*parts: str) -> str:
+    from ratiba_action.reporting.terminal_verdict import one_line
+
     return one_line(": ".join(part for part in parts if part))

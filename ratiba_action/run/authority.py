@@ -14,7 +14,6 @@ from ratiba_action.decide.deciding import decide, event_of, request_of
 from ratiba_action.decide.read import Change
 from ratiba_action.decide.trusted_configuration import Base, Whose, whose_configuration
 from ratiba_action.errors import ConfigurationError, InfrastructureError
-from ratiba_action.github.clients import by_pygithub
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.run.base_commit import BaseCommit
 from ratiba_action.run.inputs import RunRequest
@@ -51,6 +50,8 @@ def authorized_configuration(
         InfrastructureError: keys were given that may not be used.
         SuiteError: the configuration is wrong or missing.
     """
+    from ratiba_action.github.clients import by_pygithub
+
     asked = replace(request_of(settings, event_of(environment, repository)), connect=by_pygithub)
     change = decide(asked, environment).change
     if change.refused is not None:

@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.decide.contents import Contents
 from ratiba_action.errors import InfrastructureError, RatibaError
 from ratiba_action.llm.recordings.lines import ModelRecording
-from ratiba_action.llm.request_inputs import SentParts, differs_in_parts, sent_parts
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.change import Mode, ModeDecision, Reason
 from ratiba_action.model.conversation import Party
@@ -32,6 +32,9 @@ from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog, SilentProgres
 from ratiba_action.run.session import OpenSession, RunSession
 from ratiba_action.util.text import clip
 from ratiba_action.verdict.quarantine import day_of
+
+if TYPE_CHECKING:
+    from ratiba_action.llm.request_inputs import SentParts
 
 RULE = "changed request"
 _MAX_SECONDS = 120.0
@@ -118,6 +121,8 @@ class _Comparison:
 
     def reasons(self, scenarios: Sequence[Scenario]) -> Iterator[Reason]:
         """Why the run is blocking; nothing where what is sent is the same, or differs by chance."""
+        from ratiba_action.llm.request_inputs import sent_parts
+
         inputs, base = self.inputs, self.base
         sent = self._run(inputs.repository, inputs.configuration, inputs.decided.change.files.head, scenarios)
         differing = dict(_differing(base, sent))
@@ -135,7 +140,7 @@ class _Comparison:
             if place in sent and known:
                 yield from self._reasons(scenario_id, known[0], known[-1], sent_parts(sent[place]))
 
-    def _reasons(self, scenario_id: str, before: SentParts, after: SentParts, now: SentParts) -> Iterator[Reason]:
+    def _reasons(self, scenario_id: str, before: "SentParts", after: "SentParts", now: "SentParts") -> Iterator[Reason]:
         """Each part that is one at the base, before and after, and another with the change."""
         if lines := _changed_lines(before, after, now):
             why, text = lines
@@ -219,6 +224,8 @@ class _Comparison:
 
 def _differing(base: BaseInputs, sent: Requests) -> Iterator[tuple[str, int]]:
     """Each scenario whose first request that no recording fits differs in a part, with the number of that call."""
+    from ratiba_action.llm.request_inputs import differs_in_parts
+
     for scenario_id in dict.fromkeys(name for name, _ in sent):
         for number, line in enumerate(_first_trial(base, scenario_id)):
             request = sent.get((scenario_id, number))
@@ -230,7 +237,7 @@ def _differing(base: BaseInputs, sent: Requests) -> Iterator[tuple[str, int]]:
                 break
 
 
-def _changed_lines(before: SentParts, after: SentParts, now: SentParts) -> tuple[str, str] | None:
+def _changed_lines(before: "SentParts", after: "SentParts", now: "SentParts") -> tuple[str, str] | None:
     """How the system prompt changed, with the line; None where it did not, or where it varies at the base too."""
     same = Counter(before.system) & Counter(after.system)
     if before.system == after.system:

@@ -34,7 +34,6 @@ from ratiba_action.run.services import NO_BASE, ArmServices, RunServices
 from ratiba_action.run.session import RunSession
 from ratiba_action.run.tenants import open_tenants
 from ratiba_action.settings.environment import has_proxy_password
-from ratiba_action.util.language_detection import LanguageDetection
 from ratiba_action.util.persisted_credentials import in_job, persisted_credentials
 from ratiba_action.verdict.trials import FailureLimit
 
@@ -244,6 +243,8 @@ class CodeOfRun:
 
 def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
     """Distinguishes every language that a turn expects, Swahili and English; None where none is expected."""
+    from ratiba_action.util.language_detection import LanguageDetection
+
     expected = {turn.expect.language for scenario in scenarios for turn in scenario.turns} - {None}
     if not expected:
         return None

@@ -7,24 +7,25 @@ checkout may have been written by code of the change.
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
+from typing import TYPE_CHECKING
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.history.data_branch import DataBranch, branch_source, fetched_runs
-from ratiba_action.history.run_files import RunFiles, runs_of_branch
-from ratiba_action.history.run_history import KeptRunHistory, RunHistory
-from ratiba_action.history.store import MetricsHistory
 from ratiba_action.run.inputs import RunInputs, RunRequest
 from ratiba_action.util.git import Git
 from ratiba_action.util.text import plural
+
+if TYPE_CHECKING:
+    from ratiba_action.history.run_files import RunFiles
+    from ratiba_action.history.run_history import RunHistory
 
 _SECONDS = 10.0
 MAX_RUNS = 500
 """Files that are read from a branch, the latest ones: a run of 200 scenarios takes a tenth of a second."""
 
 
-def history_of(run: RunRequest, configuration: Configuration) -> RunHistory | None:
+def history_of(run: RunRequest, configuration: Configuration) -> "RunHistory | None":
     """The history that a run looks at; None where there is none. Nothing is read before it is asked.
 
     Where nobody has merged the configuration there is none: the branch that it names is the change's choice.
@@ -34,16 +35,23 @@ def history_of(run: RunRequest, configuration: Configuration) -> RunHistory | No
     """
     settings, branch = run.settings, configuration.history.branch
     if settings.ledger_url:
+        from ratiba_action.history.store import MetricsHistory
+
         return MetricsHistory(settings.ledger_url, _SECONDS)
     if branch is None or settings.why_withheld:
         return None
+    from ratiba_action.history.data_branch import branch_source  # the configuration names a branch
+    from ratiba_action.history.run_history import KeptRunHistory
+
     files = partial(_files, branch, run.decided.change.git, settings.github_token, run.environment)
     return KeptRunHistory(branch_source(branch), files, maximum=MAX_RUNS, of_branches=True)
 
 
 def _files(
     branch: str, git: Git | None, token: str, environment: Mapping[str, str]
-) -> AbstractContextManager[RunFiles]:
+) -> "AbstractContextManager[RunFiles]":
+    from ratiba_action.history.data_branch import DataBranch, fetched_runs
+
     server, repository = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
     if server and repository:
         remote = f"{server.rstrip('/')}/{repository}"
@@ -57,14 +65,20 @@ def _files(
 
 
 @contextmanager
-def _of_checkout(branch: str, git: Git | None) -> Iterator[RunFiles]:
+def _of_checkout(branch: str, git: Git | None) -> "Iterator[RunFiles]":
     """On a laptop, where whoever runs the gate has fetched what it reads."""
+    from ratiba_action.history.run_files import runs_of_branch
+
     yield runs_of_branch(branch, git)
 
 
 def notes_of_history(inputs: RunInputs) -> tuple[str, ...]:
     """What is said of a history without a database that the run has looked at."""
     history = inputs.history
+    if history is None:
+        return ()
+    from ratiba_action.history.run_history import KeptRunHistory
+
     if not isinstance(history, KeptRunHistory) or not history.was_read:
         return ()
     broken = f" {plural(len(history.broken), 'file')} there could not be read." if history.broken else ""

@@ -6,24 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratiba_action.decide.event import load_event
 from ratiba_action.errors import GithubError, InfrastructureError, LedgerError
-from ratiba_action.github.clients import by_pygithub
-from ratiba_action.github.github_api import GithubApi
-from ratiba_action.history.anchors import AnchorWanted, read_anchor
-from ratiba_action.history.artifacts import WantedResults, find_artifacts, mapping_of
-from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
-from ratiba_action.history.files import FoundBaseline, no_baseline, read_named_baseline
-from ratiba_action.history.store import Series
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import BEST, NO_ANCHOR, Anchor, BaselineFacts, MeasuredRun, Rules
 from ratiba_action.model.note import Caveat, Note
-from ratiba_action.ports import GithubRepository
 from ratiba_action.run.inputs import RunInputs, RunRequest
 from ratiba_action.util.git import Git
 from ratiba_action.util.text import short_commit
 from ratiba_action.util.work_tree import changed_since
+
+if TYPE_CHECKING:
+    from ratiba_action.history.files import FoundBaseline
+    from ratiba_action.ports import GithubRepository
 
 AUTO = "auto"
 NONE = "none"
@@ -92,6 +89,8 @@ def workflow_started(run: RunRequest) -> datetime | None:
 
     The event is the same for all jobs of the workflow run and for all their attempts. None where it does not say.
     """
+    from ratiba_action.history.artifacts import mapping_of
+
     path = run.environment.get("GITHUB_EVENT_PATH")
     try:
         event = load_event(Path(path)) if path else {}
@@ -114,6 +113,9 @@ def _anchor(
     own = subject.event in NOT_COMPARED and subject.branch and not run.variant
     if not own or name == NO_ANCHOR or run.settings.baseline == NONE or run.history is None:
         return None, ()
+    from ratiba_action.history.anchors import AnchorWanted, read_anchor  # with the history alone
+    from ratiba_action.history.store import Series
+
     named = "" if name == BEST else _commit_of(run.decided.change.git, name)
     if name != BEST and not named:
         problem = f"The anchor {name!r} of the slow decline is no tag or commit of this clone."
@@ -147,7 +149,7 @@ class GithubHistory:
         github: None where there is nobody to ask.
     """
 
-    github: GithubRepository | None = None
+    github: "GithubRepository | None" = None
     left: int = 20
 
     def last_commit(self, path: str, commit: str) -> str:
@@ -197,8 +199,10 @@ def not_added(earlier: Sequence[MeasuredRun], answers: AnswerOrigin) -> tuple[st
     return tuple(message.format(other, answers) for other in others)
 
 
-def _github(run: RunRequest) -> tuple[GithubRepository | None, tuple[str, ...]]:
+def _github(run: RunRequest) -> "tuple[GithubRepository | None, tuple[str, ...]]":
     """GitHub, where there is something to ask it about: a workflow's run with a token. One deadline for all of it."""
+    from ratiba_action.history.files import no_baseline
+
     if not (_is_searched(run) or run.decided.change.subject.run_attempt > 1):
         return None, ()
     try:
@@ -207,7 +211,10 @@ def _github(run: RunRequest) -> tuple[GithubRepository | None, tuple[str, ...]]:
         return None, (no_baseline(error.problem),)
 
 
-def _client(run: RunRequest, seconds: float) -> GithubRepository | None:
+def _client(run: RunRequest, seconds: float) -> "GithubRepository | None":
+    from ratiba_action.github.clients import by_pygithub
+    from ratiba_action.github.github_api import GithubApi
+
     subject, environment = run.decided.change.subject, run.environment
     token, address = run.settings.github_token, environment.get("GITHUB_API_URL") or ""
     if not (token and address and subject.repository and subject.run_id):
@@ -222,8 +229,10 @@ def _is_searched(run: RunRequest) -> bool:
 
 
 def _earlier(
-    run: RunInputs, github: GithubRepository | None, commit: str
+    run: RunInputs, github: "GithubRepository | None", commit: str
 ) -> tuple[tuple[MeasuredRun, ...], tuple[str, ...]]:
+    from ratiba_action.history.attempts import Attempt, attempts_in_folder, attempts_on_github, keep_attempt
+
     subject = run.decided.change.subject
     attempt = Attempt(
         gate=run.settings.name,
@@ -246,7 +255,9 @@ def _earlier(
         return (), (f"Earlier attempts of this run could not be added: {error.problem}",)
 
 
-def _baseline(run: RunRequest, github: GithubRepository | None, rules: Rules, until: str) -> FoundBaseline:
+def _baseline(run: RunRequest, github: "GithubRepository | None", rules: Rules, until: str) -> "FoundBaseline":
+    from ratiba_action.history.files import FoundBaseline, no_baseline, read_named_baseline
+
     setting = run.settings.baseline
     if setting == NONE:
         return FoundBaseline()
@@ -262,7 +273,10 @@ def _baseline(run: RunRequest, github: GithubRepository | None, rules: Rules, un
     )
 
 
-def _search(run: RunRequest, github: GithubRepository | None, rules: Rules, until: str) -> FoundBaseline:
+def _search(run: RunRequest, github: "GithubRepository | None", rules: Rules, until: str) -> "FoundBaseline":
+    from ratiba_action.history.artifacts import WantedResults, find_artifacts
+    from ratiba_action.history.files import FoundBaseline
+
     subject, base = run.decided.change.subject, run.decided.change.files.base
     if github is None or not _is_searched(run):
         return FoundBaseline()

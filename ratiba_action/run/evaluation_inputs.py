@@ -7,7 +7,6 @@ from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path
 
-from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import Configuration, load_configuration
 from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.config.ratchet import ratchet
@@ -47,7 +46,6 @@ from ratiba_action.run.replaced_system import replaced_system
 from ratiba_action.run.self_reported import critical_problems
 from ratiba_action.settings.input_values import parse_folder
 from ratiba_action.settings.settings import Settings
-from ratiba_action.suite.affected import affected
 from ratiba_action.suite.load import files_digest, is_scenario_file, load_suite, read_scenario_files
 from ratiba_action.suite.ratchet import ratchet_suite
 from ratiba_action.suite.scenario_selection import select, with_defaults, with_min_trials
@@ -90,6 +88,8 @@ def read_inputs(request: RunRequest) -> RunInputs:
 
 def _affected(inputs: RunInputs) -> Choice:
     """Those of the scenarios that were asked for whose outcome the change may alter."""
+    from ratiba_action.suite.affected import affected
+
     decided, change = inputs.decided, inputs.decided.change
     git, base = change.git, change.files.base
     known = git.tree(base) if git is not None and base is not None else {}
@@ -347,6 +347,8 @@ def read_suite(
     Raises:
         SuiteError: files are wrong; every problem.
     """
+    from ratiba_action.checks.failure_rules import validate_rule
+
     tests = configuration is not None and bool(configuration.tests)
     there = not tests or is_folder(repository / settings.scenarios)
     files = read_scenario_files(repository, settings.scenarios) if there else {}

@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ratiba_action.errors import PublishError, UsageError
 from ratiba_action.model.codec import encode
@@ -21,13 +21,7 @@ from ratiba_action.model.verdict import Conclusion, Report, TraceDelivery
 from ratiba_action.observability.event_file import FILE, EventFile, open_descriptor
 from ratiba_action.observability.event_lines import read_events, unfinished_run
 from ratiba_action.observability.event_masking import EventMask, mask_for
-from ratiba_action.observability.langfuse_asking import LangfuseAccess
-from ratiba_action.observability.langfuse_delivery import deliver
 from ratiba_action.observability.logged_ports import NoEvents
-from ratiba_action.observability.otlp import OtlpAccess, OtlpDelivery, not_received, send
-from ratiba_action.observability.traces.conversations import traced_runs
-from ratiba_action.observability.traces.metadata import missing_note
-from ratiba_action.observability.traces.model import TracedRun
 from ratiba_action.ports import EventLog
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.run.earlier_runs import measured_commit
@@ -39,6 +33,11 @@ from ratiba_action.util.git import Git
 from ratiba_action.util.proxy import Proxy, proxy_for
 from ratiba_action.util.text import plural, printable
 
+if TYPE_CHECKING:
+    from ratiba_action.observability.langfuse_asking import LangfuseAccess
+    from ratiba_action.observability.otlp import OtlpAccess, OtlpDelivery
+    from ratiba_action.observability.traces.model import TracedRun
+
 _INCOMPLETE_SECONDS = 3.0
 """A run that was cut off waits no longer: a runner kills it 10 seconds after the signal to end."""
 
@@ -49,8 +48,10 @@ _RESEND_SECONDS = 120.0
 _INCOMPLETE = 3
 
 
-def langfuse_access(settings: Settings, environment: Mapping[str, str]) -> LangfuseAccess | None:
+def langfuse_access(settings: Settings, environment: Mapping[str, str]) -> "LangfuseAccess | None":
     """Where conversations are sent; None without keys."""
+    from ratiba_action.observability.langfuse_asking import LangfuseAccess
+
     if not (settings.langfuse_host and settings.langfuse_public_key and settings.langfuse_secret_key):
         return None
     return LangfuseAccess(
@@ -71,15 +72,17 @@ def _proxy_with_user(host: str, environment: Mapping[str, str]) -> Proxy | None:
     return proxy if proxy is not None and proxy.credentials else None
 
 
-def otlp_access(settings: Settings, environment: Mapping[str, str]) -> OtlpAccess | None:
+def otlp_access(settings: Settings, environment: Mapping[str, str]) -> "OtlpAccess | None":
     """The collector that receives runs; None without one."""
+    from ratiba_action.observability.otlp import OtlpAccess
+
     if not settings.otlp_endpoint:
         return None
     seconds = sending_seconds(OTLP_SECONDS, environment)
     return OtlpAccess(settings.otlp_endpoint, settings.otlp_headers, seconds, environment)
 
 
-def required_access(settings: Settings, environment: Mapping[str, str], purpose: str) -> LangfuseAccess:
+def required_access(settings: Settings, environment: Mapping[str, str], purpose: str) -> "LangfuseAccess":
     """The same, for what cannot do without.
 
     Raises:
@@ -112,9 +115,14 @@ def _name(settings: Settings) -> str:
 
 
 def _traced(
-    report: Report, path: Path, *, access: LangfuseAccess | None, collector: OtlpAccess | None, run: str, shown: str
+    report: Report, path: Path, *, access: "LangfuseAccess | None", collector: "OtlpAccess | None", run: str, shown: str
 ) -> Report:
     """Both servers are sent to at once, so that neither takes the time of the other."""
+    from ratiba_action.observability.langfuse_delivery import deliver
+    from ratiba_action.observability.otlp import not_received, send
+    from ratiba_action.observability.traces.conversations import traced_runs
+    from ratiba_action.observability.traces.metadata import missing_note
+
     runs = traced_runs(event for event in read_events(path).events if event.run == run)
     with ThreadPoolExecutor(1) as pool:
         sent = pool.submit(send, limited(collector, report), runs) if collector is not None else None
@@ -125,7 +133,7 @@ def _traced(
     return replace(report, traces=delivery, notes=in_order((*report.notes, *filter(None, notes))))
 
 
-Access = TypeVar("Access", LangfuseAccess, OtlpAccess)
+Access = TypeVar("Access", "LangfuseAccess", "OtlpAccess")
 
 
 def limited(access: Access, report: Report) -> Access:
@@ -149,6 +157,8 @@ def resend_to_collector(settings: Settings, environment: Mapping[str, str], path
         UsageError: there is no endpoint.
         ConfigurationError: the file cannot be read.
     """
+    from ratiba_action.observability.otlp import not_received, send
+
     access = otlp_access(settings, environment)
     if access is None:
         raise UsageError("There is no collector, so nothing can be sent.", "Set RATIBA_OTLP_ENDPOINT.")
@@ -162,14 +172,16 @@ def resend_to_collector(settings: Settings, environment: Mapping[str, str], path
     return 0 if delivery.complete else _INCOMPLETE
 
 
-def _all_runs(path: Path) -> tuple[TracedRun, ...]:
+def _all_runs(path: Path) -> "tuple[TracedRun, ...]":
+    from ratiba_action.observability.traces.conversations import traced_runs
+
     read = read_events(path)
     for line in read.unreadable:
         sys.stderr.write(f"warning: {printable(line)}\n")
     return traced_runs(read.events)
 
 
-def _print_delivery(delivery: TraceDelivery | OtlpDelivery, message: str, *, as_json: bool) -> None:
+def _print_delivery(delivery: "TraceDelivery | OtlpDelivery", message: str, *, as_json: bool) -> None:
     if as_json:
         sys.stdout.write(json.dumps(encode(delivery), indent=2) + "\n")
     else:
@@ -190,6 +202,8 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
         UsageError: there are no keys.
         ConfigurationError: the file cannot be read.
     """
+    from ratiba_action.observability.langfuse_delivery import deliver
+
     access = required_access(settings, environment, "nothing can be sent")
     if LANGFUSE_SECONDS not in environment:
         access = replace(access, seconds=_RESEND_SECONDS)
@@ -199,6 +213,8 @@ def resend(settings: Settings, environment: Mapping[str, str], path: Path, *, as
 
 
 def _delivered(delivery: TraceDelivery, path: Path) -> str:
+    from ratiba_action.observability.traces.metadata import missing_note
+
     if delivery.complete and not delivery.unverified:
         counts = f"{plural(delivery.spans, 'span')} and {plural(delivery.scores, 'score')}"
         return f"{delivery.host} has everything: {plural(delivery.traces, 'scenario')} with {counts}."

@@ -6,9 +6,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ratiba_action.checks.checks import limits_not_measured
-from ratiba_action.checks.system_exceptions import without_those_of_base
 from ratiba_action.config.configuration import Exceeded
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.answer_origin import Llm
@@ -64,16 +64,13 @@ from ratiba_action.run.reads import notes_of_reads, read_map
 from ratiba_action.run.self_reported import self_reported
 from ratiba_action.run.services import Measured
 from ratiba_action.run.session import OpenSession, RunSession
-from ratiba_action.run.shard_folders import FoundShard
-from ratiba_action.run.shard_reports import merge_shards, notes_of_merges, paid_by_merges, with_shards
-from ratiba_action.run.shards import identity_of
 from ratiba_action.util.text import plural
-from ratiba_action.verdict.case_file_scores import score_case_files
-from ratiba_action.verdict.decision import next_step
 from ratiba_action.verdict.pairing import results_of, results_of_change
 from ratiba_action.verdict.quarantine import day_of
-from ratiba_action.verdict.stand_ins import confirm_suspected
 from ratiba_action.verdict.trials import Standing, standing
+
+if TYPE_CHECKING:
+    from ratiba_action.run.shard_folders import FoundShard
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +98,7 @@ def evaluate(
     ledger: Ledger | None = None,
     *,
     expected: Forecast | None = None,
-    shards: Sequence[FoundShard] | None = None,
+    shards: "Sequence[FoundShard] | None" = None,
 ) -> RunOutcome:
     """Run what is selected and decide; whatever is measured is reported, however the run ends.
 
@@ -122,6 +119,8 @@ def evaluate(
         log.events.emit(run_started(inputs, commit, head.prompt_versions, inputs.llm))
         journal = journal_place(inputs, head) if inputs.llm != Llm.REPLAY else None
         measured = gate.measure(head, expected) if shards is None else gate.merge(head, shards, commit)
+    from ratiba_action.verdict.decision import next_step  # once everything was measured
+
     evidence = gate.evidence(measured)
     verdict = next_step(evidence)
     if isinstance(verdict, Plan):
@@ -199,13 +198,16 @@ class _Gate:
             self._note_answers(head, measured)
         return measured
 
-    def merge(self, head: ArmInputs, shards: Sequence[FoundShard], commit: str) -> Measured:
+    def merge(self, head: ArmInputs, shards: "Sequence[FoundShard]", commit: str) -> Measured:
         """What the shards measured together, and whatever further plan the evidence asks for.
 
         Args:
             shards: their reports, in any order.
             commit: ``measured_commit`` of the merge.
         """
+        from ratiba_action.run.shard_reports import merge_shards, notes_of_merges, paid_by_merges, with_shards
+        from ratiba_action.run.shards import identity_of
+
         inputs = self._inputs
         subject = inputs.decided.change.subject
         attempt = subject.run_attempt if subject.run_id else None
@@ -251,7 +253,13 @@ class _Gate:
         """What runs a plan and those that follow from it; ``known`` is what shards have measured already."""
 
         def ask(measured: Measured) -> Plan | Verdict:
-            return next_step(self.evidence(measured if known is None else with_shards(measured, known)))
+            from ratiba_action.verdict.decision import next_step  # once something was measured
+
+            if known is not None:
+                from ratiba_action.run.shard_reports import with_shards
+
+                measured = with_shards(measured, known)
+            return next_step(self.evidence(measured))
 
         results = None if known is None else Measured(known.results, base_failed=known.base_failed)
         no_further = no_further or no_further_trials(self._inputs)
@@ -291,6 +299,8 @@ class _Gate:
 
     def evidence(self, measured: Measured) -> Evidence:
         """What the verdict rests on, so far."""
+        from ratiba_action.verdict.case_file_scores import score_case_files
+
         inputs, earlier, answers = self._inputs, self._earlier, answers_of(self._inputs, self._ledger)
         configuration, decided = inputs.configuration, inputs.decided
         results, stale = self._counted(measured)
@@ -346,6 +356,9 @@ class _Gate:
         What recorded answers to other requests showed of the change's code counts where the base passes it; an
         exception that the base raises too is no failure of the change.
         """
+        from ratiba_action.checks.system_exceptions import without_those_of_base
+        from ratiba_action.verdict.stand_ins import confirm_suspected
+
         suspected = confirm_suspected(measured.results, self._earlier.baseline)
         results = without_those_of_base(suspected, self.base_results(measured))
         stale = _not_run(results, self._inputs.selection.free)

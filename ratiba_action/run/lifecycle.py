@@ -5,28 +5,23 @@ import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from ratiba_action.errors import ConfigurationError, InfrastructureError, LedgerError, RatibaError, UsageError
-from ratiba_action.history.executions import BegunExecution, begin_execution, end_execution
-from ratiba_action.history.keeping import keep_run, with_trends
-from ratiba_action.history.store import MetricsHistory
 from ratiba_action.model.note import in_order
-from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.observability.logged_ports import NoEvents
-from ratiba_action.publish.notifications import CANCELLED_SECONDS, NOTIFY_SECONDS, alerts_of, message_of, notify
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import stopped
-from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.run.event_logging import Tracer
 from ratiba_action.run.inputs import RunLog, RunRequest
-from ratiba_action.run.shards import with_readable_answers
 from ratiba_action.settings.gitlab import gitlab_job
 from ratiba_action.settings.step_output import leave
 from ratiba_action.util.interruption import Interruption, current
 from ratiba_action.util.persisted_credentials import in_job
-from ratiba_action.verdict.decision import cut_short
-from ratiba_action.verdict.tally import status_of
+
+if TYPE_CHECKING:
+    from ratiba_action.model.verdict import Report
+    from ratiba_action.reporting.summary import ReportSummary
 
 _HISTORY_SECONDS = 10.0
 
@@ -67,6 +62,8 @@ class Lifecycle:
         request, subject = self.request, self.request.decided.change.subject
         if not request.settings.ledger_url:
             return
+        from ratiba_action.history.executions import BegunExecution, begin_execution
+
         begun = BegunExecution(
             repository=subject.repository,
             gate=request.settings.name,
@@ -84,9 +81,9 @@ class Lifecycle:
 
     def conclude(
         self,
-        evaluate: Callable[[], Report | None],
-        add_notes: Callable[[Report], Report],
-        show: Callable[[ReportSummary], None],
+        evaluate: "Callable[[], Report | None]",
+        add_notes: "Callable[[Report], Report]",
+        show: "Callable[[ReportSummary], None]",
     ) -> int:
         """Evaluate, publish the report, of a failure too, and keep the run for later ones; returns the exit code.
 
@@ -124,8 +121,10 @@ class Lifecycle:
         return published.exit_code
 
     def _publish(
-        self, report: Report, failure: RatibaError | None, add_notes: Callable[[Report], Report]
-    ) -> ReportSummary:
+        self, report: "Report", failure: RatibaError | None, add_notes: "Callable[[Report], Report]"
+    ) -> "ReportSummary":
+        from ratiba_action.run.shards import with_readable_answers
+
         publication = self.publication
         trace = self._tracer(self.request.settings, self.request.environment, self.log.events)
         report = with_readable_answers(self._cut_short(report), publication.redactor.result)
@@ -136,7 +135,7 @@ class Lifecycle:
         short = self._cut_short(published.report)
         return published if short == published.report else publication.publish(short)
 
-    def publish_if_cut_short(self, report: Report) -> None:
+    def publish_if_cut_short(self, report: "Report") -> None:
         """Publish what was measured, whatever happens from here on."""
         publish = self.publication.publish
         self._interruption.replace_stand_in(lambda: leave(publish(self._cut_short(report)).exit_code))
@@ -148,7 +147,7 @@ class Lifecycle:
         begun = in_pipeline(self.request.environment) or self.log.execution
         return isinstance(error, ConfigurationError) and not begun
 
-    def _stopped(self, failure: RatibaError) -> Report:
+    def _stopped(self, failure: RatibaError) -> "Report":
         return stopped(self.request.settings, self.request.decided, failure, self.log.warnings)
 
     def _publish_nothing(self) -> NoReturn:
@@ -156,16 +155,21 @@ class Lifecycle:
         report = self._stopped(_cancelled(self._interruption))
         leave(self.publication.publish(report).exit_code)
 
-    def _cut_short(self, report: Report) -> Report:
+    def _cut_short(self, report: "Report") -> "Report":
         """The report, marked as cancelled if the run was cancelled after the verdict."""
+        from ratiba_action.verdict.decision import cut_short
+
         reason, name = self._interruption.reason, self._interruption.name
         if reason is None or name is None or any(name in text for text in (report.verdict.reason, *report.notes)):
             return report
         note = f"The run was cancelled by {name} after everything had been measured."
         return replace(report, verdict=cut_short(report.verdict, reason), notes=in_order((*report.notes, note)))
 
-    def _with_trends(self, report: Report) -> Report:
+    def _with_trends(self, report: "Report") -> "Report":
         """The report with the trends of its base branch, if there is a readable history."""
+        from ratiba_action.history.keeping import with_trends
+        from ratiba_action.history.store import MetricsHistory
+
         url = self.publication.settings.ledger_url
         try:
             return with_trends(report, MetricsHistory(url, _HISTORY_SECONDS)) if url else report
@@ -173,8 +177,11 @@ class Lifecycle:
             self.publication.warn(str(error))
             return report
 
-    def _keep(self, report: Report) -> None:
+    def _keep(self, report: "Report") -> None:
         """Add the run to the history; a failure never changes the verdict."""
+        from ratiba_action.history.keeping import keep_run
+        from ratiba_action.model.verdict import Conclusion
+
         url = self.publication.settings.ledger_url
         if not url or report.verdict.conclusion is Conclusion.SKIPPED:
             return
@@ -183,7 +190,10 @@ class Lifecycle:
         except LedgerError as error:
             self.publication.warn(str(error))
 
-    def _end(self, published: ReportSummary) -> None:
+    def _end(self, published: "ReportSummary") -> None:
+        from ratiba_action.history.executions import end_execution
+        from ratiba_action.verdict.tally import status_of
+
         if not self.log.execution:
             return
         outcome = {
@@ -199,8 +209,10 @@ class Lifecycle:
         except LedgerError as error:
             self.publication.warn(f"How the run ended is not in the ledger's database: {error}")
 
-    def _notify(self, report: Report) -> None:
+    def _notify(self, report: "Report") -> None:
         """Send the run's alerts; a failure never changes the verdict."""
+        from ratiba_action.publish.notifications import CANCELLED_SECONDS, NOTIFY_SECONDS, alerts_of, message_of, notify
+
         request, publication = self.request, self.publication
         alerts = tuple(alerts_of(report, default_branch=request.decided.change.on_default_branch))
         notify(

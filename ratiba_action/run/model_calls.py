@@ -40,8 +40,7 @@ from ratiba_action.run.provider_keys import recording_remedy
 from ratiba_action.run.services import Arms, Measured, RunServices, TrialCalls
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.run.turn_payments import open_turn_books
-from ratiba_action.tenancy.provisioner import NoDatabase
-from ratiba_action.verdict.agreement import judges_agreement
+from ratiba_action.tenancy.no_database import NoDatabase
 
 if TYPE_CHECKING:
     from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
@@ -233,6 +232,8 @@ class ModelCalls(TrialCalls):
 
     async def finish(self, measured: Measured, *, cancelled: bool) -> Measured:
         """Wait for the cross-checks and gather the rest; nothing besides its results of a run that pays nobody."""
+        from ratiba_action.verdict.agreement import judges_agreement
+
         measured = replace(measured, reported_calls=self._turns.reported_calls)
         if self._paid is None:
             return measured

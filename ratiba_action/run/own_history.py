@@ -5,8 +5,6 @@ from dataclasses import replace
 from datetime import UTC
 
 from ratiba_action.errors import InfrastructureError, LedgerError
-from ratiba_action.history.own_history import read_own_values, with_bounds
-from ratiba_action.history.store import MetricsHistory, Series
 from ratiba_action.llm.recordings.folder import recording_path
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.measurement import ScenarioResult, Score, Scored
@@ -39,6 +37,9 @@ def with_own_history(inputs: RunInputs, commit: str, *, in_shards: bool) -> RunI
     why, repeated = _why_not(inputs, in_shards=in_shards), [name for name in meant if _may_repeat(inputs, name)]
     if why or not meant:
         return _with_note(inputs, meant, why)
+    from ratiba_action.history.own_history import read_own_values, with_bounds  # with strategy: statistical alone
+    from ratiba_action.history.store import Series
+
     inputs = _with_note(inputs, repeated, _REPEATED)
     meant = {name: found for name, found in meant.items() if name not in repeated}
     subject, settings, history = inputs.decided.change.subject, inputs.settings, inputs.history
@@ -91,6 +92,8 @@ def _why_not(inputs: RunInputs, *, in_shards: bool) -> tuple[str, str] | None:
             "there is no history",
             "Set RATIBA_LEDGER_URL (input ledger-url) or the configuration's history.branch.",
         )
+    from ratiba_action.history.store import MetricsHistory  # with a history alone
+
     if in_shards and not isinstance(inputs.history, MetricsHistory):
         return "shards may find different runs on a branch", "Set RATIBA_LEDGER_URL (input ledger-url)."
     if not (subject.base_branch or subject.branch):

@@ -23,10 +23,8 @@ from ratiba_action.money.admissions import THIS_RUN, Admissions
 from ratiba_action.money.budget import Ledger, Limit
 from ratiba_action.money.journal import Journal, begin_journal, read_journal, restore_journal, resume_journal
 from ratiba_action.money.journal_lines import JournalState, parse_journal
-from ratiba_action.money.monthly import MonthlyLedger
 from ratiba_action.money.pricing import parse_model_rates, show_usd
 from ratiba_action.money.reservations import RunReservations, SettledCalls, SurplusCalls
-from ratiba_action.money.sealed_journal import JournalRun, SealedPlace, conclude_copy, find_copy
 from ratiba_action.ports import EventLog, PaidCalls, Prices, Reservations
 from ratiba_action.run.inputs import ArmInputs, RunInputs
 from ratiba_action.run.provider_keys import keys_of, state_folder
@@ -35,6 +33,8 @@ from ratiba_action.settings.settings import Settings
 if TYPE_CHECKING:
     from ratiba_action.llm.providers.client import ProviderClient
     from ratiba_action.llm.providers.cloud import CloudAccess
+    from ratiba_action.money.monthly import MonthlyLedger
+    from ratiba_action.money.sealed_journal import SealedPlace
 
 SEALED_JOURNALS = "RATIBA_SEALED_JOURNALS"
 """Variable of the action with the folder of the sealed copy that this attempt of a run writes."""
@@ -60,7 +60,7 @@ class JournalPlace:
     identity: str
     workspace: Path
     resume: bool = False
-    sealed: SealedPlace | None = None
+    sealed: "SealedPlace | None" = None
 
 
 def journal_folder(environment: Mapping[str, str]) -> Path:
@@ -98,8 +98,10 @@ def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
     return JournalPlace(path, identity, inputs.repository, inputs.resume, inputs.sealed)
 
 
-def sealed_place(inputs: RunInputs) -> SealedPlace | None:
+def sealed_place(inputs: RunInputs) -> "SealedPlace | None":
     """Where this attempt of a workflow run keeps the sealed copy of its journal; None without a key, or elsewhere."""
+    from ratiba_action.money.sealed_journal import JournalRun, SealedPlace
+
     subject, settings = inputs.decided.change.subject, inputs.settings
     folder = inputs.environment.get(SEALED_JOURNALS, "")
     if not (settings.journal_key and folder and subject.repository and subject.run_id) or inputs.llm == Llm.REPLAY:
@@ -119,6 +121,8 @@ def go_on_with_earlier(inputs: RunInputs, head: ArmInputs, note: Callable[[str],
     Raises:
         LedgerError: what was left was altered, or cannot be put into its place.
     """
+    from ratiba_action.money.sealed_journal import find_copy
+
     sealed, folder = sealed_place(inputs), inputs.environment.get(EARLIER_JOURNALS, "")
     inputs = replace(inputs, sealed=sealed)
     if sealed is None or not folder or inputs.resume:
@@ -150,6 +154,8 @@ def end_journal(place: JournalPlace, cancelled: bool, *, concluded: bool, interr
         concluded: whether the run has its conclusion. Otherwise a person may go on with it on this machine.
         interrupted: whether the run was cut short, so that the next attempt of a workflow run goes on with it.
     """
+    from ratiba_action.money.sealed_journal import conclude_copy
+
     if concluded:
         place.path.unlink(missing_ok=True)
     if place.sealed is not None and not (interrupted or cancelled):
@@ -170,7 +176,7 @@ class PaidRun:
     fresh: PaidCalls
     reservations: Reservations
     admissions: Admissions
-    shared: MonthlyLedger | None
+    shared: "MonthlyLedger | None"
     settled: Mapping[str, SettledAnswer] = field(default_factory=dict)
     began: int | None = None
 
@@ -368,9 +374,11 @@ async def limits_before(settings: Settings, subject: Subject, paid: Usd) -> tupl
     )
 
 
-def _shared_ledger(settings: Settings, subject: Subject, cap: Usd) -> MonthlyLedger | None:
+def _shared_ledger(settings: Settings, subject: Subject, cap: Usd) -> "MonthlyLedger | None":
     if not settings.ledger_url:
         return None
+    from ratiba_action.money.monthly import MonthlyLedger
+
     number = f"{subject.repository}#{subject.pull_request}" if subject.repository and subject.pull_request else None
     return MonthlyLedger(
         settings.ledger_url,
@@ -381,7 +389,7 @@ def _shared_ledger(settings: Settings, subject: Subject, cap: Usd) -> MonthlyLed
     )
 
 
-async def open_shared_ledger(settings: Settings, subject: Subject, ledger: Ledger) -> MonthlyLedger | None:
+async def open_shared_ledger(settings: Settings, subject: Subject, ledger: Ledger) -> "MonthlyLedger | None":
     """The ledger that other runs share, to be closed by whoever opens it; None where there is none.
 
     Raises:
@@ -404,9 +412,9 @@ def require_reachable_servers(environment: Mapping[str, str], *urls: str) -> Non
     Raises:
         ConfigurationError: says what to write instead.
     """
-    from ratiba_action.tenancy.reachability import require_reachable
+    for url in filter(None, urls):
+        from ratiba_action.tenancy.reachability import require_reachable
 
-    for url in urls:
         require_reachable(url, environment.get("RATIBA_CONTAINER_NETWORK", ""))
 
 

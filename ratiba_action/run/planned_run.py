@@ -3,18 +3,18 @@
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.comparison import Anchor
 from ratiba_action.model.shard import Shard
-from ratiba_action.run.base_commit import read_anchor_inputs
 from ratiba_action.run.earlier_runs import EarlierRuns, find_earlier_runs, measured_commit
 from ratiba_action.run.inputs import RunInputs
 from ratiba_action.run.own_history import with_own_history
 from ratiba_action.run.provider_keys import require_key
-from ratiba_action.run.shard_folders import FoundShard
-from ratiba_action.run.shard_reports import measured_anew
-from ratiba_action.run.shards import identity_of, share_inputs
+
+if TYPE_CHECKING:
+    from ratiba_action.run.shard_folders import FoundShard
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +34,7 @@ class PlannedRun:
     began: float
 
 
-def plan_run(inputs: RunInputs, shards: Sequence[FoundShard] | None = None) -> PlannedRun:
+def plan_run(inputs: RunInputs, shards: "Sequence[FoundShard] | None" = None) -> PlannedRun:
     """Look for what a run is compared with.
 
     Args:
@@ -47,6 +47,8 @@ def plan_run(inputs: RunInputs, shards: Sequence[FoundShard] | None = None) -> P
     require_key(inputs.settings, inputs.configuration, inputs.environment)
     if shards is None:
         return _with_history(inputs)
+    from ratiba_action.run.shard_reports import measured_anew
+
     run = _with_history(inputs, in_shards=("The shards could not be merged", "Merge"))
     earlier = tuple(measured_anew(each, shards) for each in run.earlier.earlier)
     return replace(run, earlier=replace(run.earlier, earlier=earlier))
@@ -87,6 +89,8 @@ def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
         InfrastructureError: the base's results, by which the other shards may divide the suite, or the scenarios' own
             history could not be read.
     """
+    from ratiba_action.run.shards import identity_of, share_inputs
+
     run = _with_history(inputs, in_shards=("The suite could not be divided among the shards", "Run this shard"))
     earlier, commit = run.earlier, run.commit
     history = earlier.baseline if earlier.anchor is None else (*earlier.baseline, *earlier.anchor.runs)
@@ -102,6 +106,8 @@ def plan_shard(inputs: RunInputs, shard: Shard) -> ShardRun:
 
 def _with_anchor(inputs: RunInputs, anchor: Anchor | None) -> RunInputs:
     """The inputs with the anchor as the base, which a confirmation runs beside today's version."""
+    from ratiba_action.run.base_commit import read_anchor_inputs
+
     if anchor is None:
         return inputs
     measured = {result.trial.scenario.id for run in anchor.runs for result in run.results}

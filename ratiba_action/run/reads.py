@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from ratiba_action.llm.text_sources import files_of, sent_texts
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.note import Note
@@ -43,6 +42,8 @@ class ReadsOfRun:
             turn: that goes on, from 1; 0 before the first one.
             request: as it came over the wire.
         """
+        from ratiba_action.llm.text_sources import sent_texts
+
         scenario_id = trial.scenario.id
         if trial.arm.name == BASE:
             return
@@ -61,6 +62,8 @@ class ReadsOfRun:
         Args:
             arm: of the change; None where it was not started.
         """
+        from ratiba_action.llm.text_sources import files_of
+
         system = getattr(arm.system, "reads", None) if arm is not None else None
         if system is None:  # what the gate does not start
             return {}

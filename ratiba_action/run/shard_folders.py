@@ -29,7 +29,8 @@ from ratiba_action.observability.event_file import FILE
 from ratiba_action.observability.event_lines import event_line, read_events
 from ratiba_action.observability.event_masking import EventMask, mask_for
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.reporting.results_json import RESULTS, read_results, results_in_folder
+from ratiba_action.reporting.results_file import RESULTS
+from ratiba_action.reporting.results_json import read_results, results_in_folder
 from ratiba_action.settings.input_values import MAX_SHARDS
 
 _Given = TypeVarTuple("_Given")

@@ -12,7 +12,7 @@ from ratiba_action.run.inputs import RunInputs, RunLog
 async def open_tenants(inputs: RunInputs, log: RunLog) -> AsyncIterator[TenantProvisioner]:
     """Tenants on the given server, or on one that is started for the run; none for a system without a database."""
     if not inputs.configuration.system.has_database:
-        from ratiba_action.tenancy.provisioner import NoDatabase
+        from ratiba_action.tenancy.no_database import NoDatabase
 
         yield NoDatabase()
         return

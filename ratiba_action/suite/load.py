@@ -8,10 +8,8 @@ from pathlib import Path, PurePosixPath
 
 from ratiba_action.config.renamed_keys import read_current
 from ratiba_action.errors import FileProblem, SuiteError
-from ratiba_action.model.case_file import CaseFile
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.suite.building import build_scenario
-from ratiba_action.suite.cases import load_cases
 from ratiba_action.suite.data_file import SUFFIXES
 from ratiba_action.suite.loaded import Checks, Loaded
 from ratiba_action.suite.references import CATALOGUE_SUFFIX, MetricCheck, RuleCheck, TruthReaders, with_catalogues
@@ -118,6 +116,8 @@ def load_suite(
     Raises:
         SuiteError: a file is invalid, or there is no scenario; every problem.
     """
+    from ratiba_action.model.case_file import CaseFile
+
     checks = Checks(metric_problems, rule_problem, readers, added or {}, timezone)
     scenarios, case_files = list[Scenario](), list[CaseFile]()
     problems: list[FileProblem] = []
@@ -150,6 +150,8 @@ def _load_document(document: YamlDocument, files: Mapping[str, bytes], checks: C
     if problems:
         return Loaded(problems=problems, read=read)
     if isinstance(document.data, dict) and "cases" in document.data:
+        from ratiba_action.suite.cases import load_cases
+
         loaded = load_cases(document, files, checks)
         return replace(loaded, read=(*loaded.read, *read))
     block, problems = validate(ScenarioBlock, document, checks.context)

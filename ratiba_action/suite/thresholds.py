@@ -18,7 +18,6 @@ from ratiba_action.metrics.aggregates import (
 from ratiba_action.model.case_file import CaseFile, CaseThreshold
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.model.values import JsonObject
-from ratiba_action.verdict.case_file_scores import asserts_something
 
 _RANKING_METRICS: Mapping[str, str] = MappingProxyType(
     {
@@ -139,6 +138,8 @@ def _with_thresholds(case_file: CaseFile, gates: Mapping[str, float], cases: Seq
 
 
 def _has_truth(name: str, cases: Sequence[Scenario]) -> bool:
+    from ratiba_action.verdict.case_file_scores import asserts_something
+
     if name == ANSWER_ACCURACY:
         return any(map(asserts_something, cases))
     expected = [turn.expect for case in cases for turn in case.turns]

@@ -13,13 +13,9 @@ from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import ContainerEngine
 from ratiba_action.settings.settings import ENGINE, ENGINE_KEY
-from ratiba_action.systems.container_server import ContainerServer
-from ratiba_action.systems.docker_engine import DockerEngine
-from ratiba_action.systems.remote_engine import RemoteEngine
 from ratiba_action.systems.replay_system import ReplaySystem
 from ratiba_action.systems.separation import in_container
 from ratiba_action.systems.setup_command import SharedSetups
-from ratiba_action.systems.templated_dialogue import TemplatedDialogue
 from ratiba_action.systems.worker_system import WorkerAdapter, WorkerSystem
 from ratiba_action.systems.workplace import Surroundings, Use
 
@@ -52,6 +48,8 @@ def choose_system(
     if block.container is None:
         adapter = adapter if block.serve is not None else replace(adapter, variants=_variants(block))
         return WorkerSystem(adapter, block, around, setups=setups, beside=beside)
+    from ratiba_action.systems.container_server import ContainerServer
+
     container = ContainerServer(
         engine or _engine(around.inherited),
         block.container,
@@ -73,6 +71,9 @@ def _variants(block: SystemBlock) -> Mapping[str, tuple[JsonObject | None, Mappi
 
 def _engine(inherited: Mapping[str, str]) -> ContainerEngine:
     """Docker of this machine, or the action's own program: Docker's socket in the gate's container is root outside."""
+    from ratiba_action.systems.docker_engine import DockerEngine
+    from ratiba_action.systems.remote_engine import RemoteEngine
+
     path, key = inherited.get(ENGINE), inherited.get(ENGINE_KEY)
     if path and key:
         return RemoteEngine(path, key)
@@ -118,6 +119,8 @@ def _elsewhere(block: SystemBlock) -> WorkerAdapter:
 
 
 def _templated(block: SystemBlock) -> WorkerAdapter:
+    from ratiba_action.systems.templated_dialogue import TemplatedDialogue
+
     if block.http is None:
         raise ValueError("the system is not given as http")
     http, stream = block.http, block.http.stream

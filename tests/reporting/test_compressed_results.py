@@ -17,8 +17,8 @@ from ratiba_action.history.files import read_named_baseline
 from ratiba_action.main import run
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.reporting.directory import write_report_directory
+from ratiba_action.reporting.results_file import MAX_BYTES
 from ratiba_action.reporting.results_json import (
-    MAX_BYTES,
     MAX_EXACT_BYTES,
     load_report,
     packed,

@@ -2,7 +2,7 @@ import pytest
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.plan import Arm
-from ratiba_action.tenancy.provisioner import NoDatabase
+from ratiba_action.tenancy.no_database import NoDatabase
 
 ARM = Arm("head", "/checkout")
 

@@ -13,7 +13,7 @@ from ratiba_action.model.verdict import Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.publish.site.pages import History, all_pages
 from ratiba_action.publish.site.runs import RunLine, ScenarioFacts, facts_of, line_of, newest_first
-from ratiba_action.reporting.results_json import MAX_BYTES
+from ratiba_action.reporting.results_file import MAX_BYTES
 from ratiba_action.util.locked_folder import read_plain_file
 
 RESULTS = "results.json"
