@@ -24,7 +24,7 @@ from ratiba_action.run.inputs import RunLog, RunRequest
 from ratiba_action.run.plan_loop import run_first, run_further
 from ratiba_action.run.services import RunServices
 from ratiba_action.settings.settings import read_settings
-from ratiba_action.tenancy.provisioner import NoDatabase
+from ratiba_action.tenancy.no_database import NoDatabase
 from tests.support.deepeval_settings import configure_deepeval
 from tests.support.live_repository import LiveRepository, report_of
 from tests.support.progress import RecordedProgress
