@@ -3,7 +3,7 @@
 import os
 import re
 from collections.abc import AsyncIterator, Iterator, Sequence
-from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -20,6 +20,7 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.arms import scratch_folder
 from ratiba_action.run.closed_places import closed_places
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunRequest
+from ratiba_action.suite.load import scenario_files_below
 from ratiba_action.systems.judging_launch import open_judging_server
 from ratiba_action.systems.separation import room
 from ratiba_action.systems.workplace import Surroundings
@@ -88,13 +89,9 @@ _SILENT = re.compile(rb"^(?:fluency:\s*false|layer:\s*fsm|system_type:\s*(?:sear
 
 
 def _texts(repository: Path, folder: str) -> Iterator[bytes]:
-    for place, _, names in os.walk(repository / folder):
-        for name in names:
-            if name.endswith((".yaml", ".yml")):
-                try:
-                    yield read_plain_file(repository, (Path(place) / name).relative_to(repository).as_posix())
-                except OSError:
-                    continue
+    for name in scenario_files_below(repository, folder):
+        with suppress(OSError):
+            yield read_plain_file(repository, name)
 
 
 @asynccontextmanager

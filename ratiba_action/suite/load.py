@@ -50,6 +50,11 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
     return files
 
 
+def scenario_files_below(repository: Path, folder: str) -> Iterator[str]:
+    """The scenario files of a checkout by their paths relative to it; what cannot be listed is left out."""
+    return (name for name in _names_below(repository, folder, []) if is_scenario_file(name, folder))
+
+
 def _names_below(repository: Path, folder: str, problems: list[FileProblem]) -> Iterator[str]:
     """Every file below a folder, relative to the repository; a link to a folder is one, too.
 

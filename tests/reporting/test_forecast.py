@@ -42,7 +42,10 @@ def test_a_run_that_asks_models_only_as_needed_says_so() -> None:
 
 
 def test_a_forecast_without_recorded_costs_says_so() -> None:
-    assert "their cost is not included" in forecast_lines(replace(forecast(2, "20"), system_known=False))[-1]
+    assert (
+        "the cost of its own calls is not included"
+        in forecast_lines(replace(forecast(2, "20"), system_known=False))[-1]
+    )
 
 
 def test_only_a_run_that_asks_models_for_everything_notes_what_will_not_fit() -> None:
