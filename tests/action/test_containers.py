@@ -139,7 +139,7 @@ export async function probe() {
 def test_its_container_finds_no_key_no_token_and_no_other_host(act: Act, repositories: Repositories) -> None:
     word = f"PLANTED{secrets.token_hex(8)}"
     key = f"sk-{word}"
-    with served_models(ModelServer(lambda _: Step("openai", text='{"say": "Oui !"}'), key)) as models:
+    with served_models(ModelServer(lambda _: Step("openai", text='{"say": "Yes!"}'), key)) as models:
         given: dict[str, Any] = {
             "WORDS": [each[::-1] for each in (word, TOKEN, CANARY)],
             "HOSTS": ["1.1.1.1", "172.17.0.1", *addresses()],

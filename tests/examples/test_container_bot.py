@@ -31,9 +31,9 @@ def bot(tmp_path_factory: pytest.TempPathFactory, forks: GateForks) -> Bot:
 def models(received: Received) -> Step:
     """What understands both orders of the example."""
     message = received.body["messages"][-1]["content"]
-    if "ouverts" in message:
-        return Step("openai", text=json.dumps({"say": "Oui !"}))
-    item, quantity = ("bread", 3) if "pains" in message else ("cake", 1)
+    if "open" in message:
+        return Step("openai", text=json.dumps({"say": "Yes!"}))
+    item, quantity = ("bread", 3) if "bread" in message else ("cake", 1)
     return Step("openai", text=json.dumps({"order": {"item": item, "quantity": quantity}}))
 
 
