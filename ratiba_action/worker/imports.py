@@ -37,11 +37,15 @@ KNOWN = frozenset(
 """Libraries that start no thread when they are imported, and read then no variable that conversations differ in."""
 
 _HTTP = ("httpcore2", "truststore", "anyio._backends._asyncio")
+_TRACERS = tuple(f"langchain_core.tracers.{name}" for name in ("context", "run_collector", "stdout"))
 LATER = {
     "anthropic": _HTTP,
     "httpx": ("httpcore", "anyio._backends._asyncio"),
+    "langchain": _TRACERS,
     "langchain_anthropic": ("anthropic", *_HTTP),
+    "langchain_core": _TRACERS,
     "langchain_openai": ("openai.resources.chat.chat", *_HTTP),
+    "langgraph": _TRACERS,
     "openai": ("openai.resources.chat.chat", *_HTTP),
 }
 """What a known library imports at its first call: every conversation would do it again after the fork."""
@@ -53,6 +57,9 @@ ANSWERS: dict[str, tuple[str, str, dict[str, Any]]] = {
 }
 """Module, class and fields of the answer that a client builds its models for at its first call: 10 ms of CPU time."""
 
+_OWN, _OF_A_CONNECTION = "ratiba_worker.", "encodings.idna"
+"""What modules of the gate begin with; what Python imports for the first name of a host."""
+
 _CERTIFICATES = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 MAX_FILES = 200
@@ -62,7 +69,7 @@ _ADDRESS = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
 def import_known(adapter: dict[str, Any], root: str) -> None:
-    """Import the known libraries that an adapter's modules import, and make what their clients need for a first call.
+    """Import the gate's own adapter and the known libraries that others import, and make what a first call needs.
 
     What fails is left to the conversation to report.
 
@@ -72,8 +79,9 @@ def import_known(adapter: dict[str, Any], root: str) -> None:
     """
     values = [adapter["adapter"], *(adapter.get("options") or {}).values()]
     modules = [value.partition(":")[0] for value in values if isinstance(value, str) and _ADDRESS.fullmatch(value)]
+    own = [name for name in modules if name.startswith(_OWN)]
     names = known_imports(modules, root)
-    for name in (*names, *(["asyncio"] if may_be_asynchronous(root) else [])):
+    for name in (_OF_A_CONNECTION, *own, *names, *(["asyncio"] if may_be_asynchronous(root) else [])):
         with contextlib.suppress(BaseException):
             importlib.import_module(name)
     clients = {name.partition(".")[0] for name in names} & ANSWERS.keys() & sys.modules.keys()

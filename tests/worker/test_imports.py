@@ -33,6 +33,7 @@ def test_imports_are_followed_through_the_repositorys_own_modules(tmp_path: Path
         "langgraph.graph",
         "langgraph.graph.END",
         "openai",
+        *LATER["langgraph"],
         *LATER["openai"],
     ]
 
@@ -203,6 +204,28 @@ def test_modules_named_in_options_are_read_too(tmp_path: Path, monkeypatch: pyte
     options = {"graph": "agent:build", "retries": 2, "url": "http://127.0.0.1:1"}
     import_known({"adapter": "ratiba_worker.adapters.langgraph:Adapter", "options": options}, root)
     assert "yaml" in sys.modules
+
+
+OWN_ADAPTER = """
+import sys
+import ratiba_action.worker, ratiba_action.worker.imports as imports
+sys.modules["ratiba_worker"] = ratiba_action.worker
+imports.import_known({"adapter": "ratiba_worker.served_system:Adapter", "options": {"adapter": sys.argv[1]}}, ".")
+before = set(sys.modules)
+imports.importlib.import_module(sys.argv[1].partition(":")[0])
+"127.0.0.1".encode("idna")
+print(set(sys.modules) - before)
+"""
+
+
+@pytest.mark.parametrize(
+    "adapter", ["prompt_system", "adapters.prompt_template", "http_system", "templated_http_system", "command_system"]
+)
+def test_an_adapter_of_the_gate_is_loaded_with_all_that_it_imports(adapter: str, tmp_path: Path) -> None:
+    words = [sys.executable, "-c", OWN_ADAPTER, f"ratiba_worker.{adapter}:Adapter"]
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    done = subprocess.run(words, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout == "set()\n"
 
 
 def test_the_documentation_lists_the_known_libraries() -> None:
