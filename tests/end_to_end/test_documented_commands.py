@@ -47,7 +47,9 @@ WITHOUT_AN_END = re.compile(r"ratiba (gate --watch|view)\b")
 """Run in ``test_watch.py`` and ``test_view.py``, which end them; here their options are read."""
 NOTHING_TO_IMPORT = (2, "cannot be read")
 NOTHING_TO_DO = {
-    "ratiba import promptfoo .": (2, "has no promptfooconfig.yaml"),
+    **dict.fromkeys(
+        ["ratiba import promptfoo .", "ratiba import promptfoo . --run-code"], (2, "has no promptfooconfig.yaml")
+    ),
     "ratiba doctor": (1, "OWNER and COMMIT still stand there"),
     "ratiba gate --failed": (2, "Every scenario of the last run"),
     "ratiba explain": (2, "Every scenario of the last run"),
