@@ -32,7 +32,7 @@ def command_line_page() -> str:
         for group, names in GROUPS.items()
     )
     sections = "".join(_section(name, commands.choices[name]) for name in COMMANDS)
-    return f"{HEAD}| | commands |\n| --- | --- |\n{listed}\n{sections}".rstrip() + "\n"
+    return f"{HEAD}| for | commands |\n| --- | --- |\n{listed}\n{sections}".rstrip() + "\n"
 
 
 def _section(name: str, parser: argparse.ArgumentParser) -> str:
