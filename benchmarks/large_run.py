@@ -138,7 +138,8 @@ def main() -> int:
         words = [*choice, str(AT_ONCE * shards), "--report-dir", str(merged), *map(str, reports.values())]
         merge = measure(["merge", *words], root, environment)
         print_run("merge", merge)
-        unsharded = measure(["gate", *choice, str(AT_ONCE), "--report-dir", str(whole)], root, environment)
+        alone = {**environment, "RATIBA_CACHE_DIR": str(folder / "cache")}  # the repository's has the shards' scores
+        unsharded = measure(["gate", *choice, str(AT_ONCE), "--report-dir", str(whole)], root, alone)
         print_run("unsharded", unsharded)
         loop = ["openai", "--count", str(count), "--url", url]
         floor = measure(loop, root, environment, "benchmarks.bare_loop")
