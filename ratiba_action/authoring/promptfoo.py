@@ -33,7 +33,7 @@ from ratiba_action.authoring.promptfoo_assertions import (
     rule_of,
 )
 from ratiba_action.authoring.promptfoo_attacks import attack_rubric, is_attack
-from ratiba_action.authoring.promptfoo_code import CODE, OPTION, ProjectCode, is_code
+from ratiba_action.authoring.promptfoo_code import CODE, OPTION, ProjectCode, is_code, split_code
 from ratiba_action.authoring.promptfoo_conversations import join_conversations
 from ratiba_action.authoring.promptfoo_keys import (
     ASSERTION_KEYS,
@@ -160,9 +160,8 @@ class _Reader:
             inner = self._tests(scenario, "tests")
             tests += [[config, *test] for config in self._parts(scenario, "config") for test in inner]
         if not any(document.data.get(key) for key in ("tests", "scenarios", "redteam")):
-            tests = [
-                [FilePart(document, (), {})]
-            ]  # promptfoo runs each prompt once, with `defaultTest` if there is one
+            # promptfoo runs each prompt once, with `defaultTest` if there is one.
+            tests = [[FilePart(document, (), {})]]
         layers = [*([default] if default is not None else []), *(layer for test in tests for layer in test)]
         options = [layer.data.get("options") for layer in layers]
         affixes = any(isinstance(each, Mapping) and {"prefix", "suffix"} & each.keys() for each in options)
@@ -340,8 +339,7 @@ class _Reader:
             return []
         result = f"{name} makes {len(made)} today; import again when it makes others"
         self.found.note(place, ImportOutcome.MAPPED, "tests", result)
-        path = reference.removeprefix("file://").removeprefix("./").partition(":")[0]
-        return self._listed(YamlDocument(self.folder.name(path), made, {}), (), made)
+        return self._listed(YamlDocument(self.folder.name(split_code(reference)[0]), made, {}), (), made)
 
     def document(self, name: str) -> YamlDocument:
         """A file as data; of a CSV file with any separator, and columns without a name left out.

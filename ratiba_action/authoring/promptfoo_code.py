@@ -125,7 +125,10 @@ class ProjectCode:
             raise NotImportedError(f"{shorten(what)} failed: {shorten(printed[-1])}")
         if len(result) > _MAX_CHARACTERS:
             raise NotImportedError(f"{shorten(what)} made more than {_MAX_CHARACTERS:,} characters")
-        return json.loads(result)
+        try:
+            return json.loads(result)
+        except (ValueError, RecursionError):
+            raise NotImportedError(f"{shorten(what)} printed something after its result") from None
 
 
 def split_code(reference: str) -> tuple[str, str]:

@@ -20,7 +20,6 @@ from ratiba_action.util.installation import install_command, page
 GITLAB = ".gitlab-ci.yml"
 PYTHON = (3, 11)
 GIT = (2, 30)
-"""How an extra is installed until there is a release."""
 
 _LISTS_OF_PACKAGES = (
     *("poetry.lock", "uv.lock", "requirements.txt", "package-lock.json", "yarn.lock", "pnpm-lock.yaml"),

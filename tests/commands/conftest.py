@@ -14,3 +14,10 @@ def environment() -> dict[str, str]:
 @pytest.fixture
 def repository(tmp_path: Path, environment: dict[str, str]) -> GitRepository:
     return GitRepository(tmp_path / "checkout", environment["PATH"])
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty checkout, the current folder."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -15,13 +15,6 @@ ONE, TWO = "scenarios/a/a_one.yaml", "scenarios/a/a_two.yaml"
 REPORT = "scenarios/a/import-report.md"
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty checkout, the current folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def source(folder: Path, **values: str) -> None:
     """Write a test for each name, which wants a text."""
     tests = [

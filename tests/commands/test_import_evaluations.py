@@ -25,13 +25,6 @@ from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.load import load_suite, read_scenario_files
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty checkout, the current folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def write(folder: Path, **files: str) -> None:
     """Write files; ``__`` in a name is a slash, ``_py`` and the like at its end a suffix."""
     for name, content in files.items():

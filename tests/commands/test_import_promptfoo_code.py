@@ -38,14 +38,14 @@ def broken():
 
 def number():
     return 3
+
+
+def talkative():
+    import atexit, sys
+
+    atexit.register(lambda: [sys.__stdout__.flush(), os.write(1, b"and one more word")])
+    return []
 """
-
-
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty checkout, the current folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
 
 
 def do(*words: str) -> int:
@@ -107,6 +107,7 @@ def test_tests_made_by_python_are_scenarios_and_the_code_sees_no_key(
     ("function", "reason"),
     [
         ("broken", "'gen.py' failed: 'ValueError: no words today'"),
+        ("talkative", "'gen.py' printed something after its result"),
         ("missing", "'gen.py' failed: \"AttributeError: module 'imported_code' has no attribute 'missing'\""),
     ],
 )

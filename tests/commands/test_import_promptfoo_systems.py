@@ -25,13 +25,6 @@ needs_node = pytest.mark.skipif(which("node") is None, reason="needs Node")
 CONTAINS = [{"type": "icontains", "value": "x"}]
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty checkout, the current folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def do(*words: str) -> int:
     parser = ArgumentParser()
     import_tests.add_arguments(parser)

@@ -85,13 +85,6 @@ def test_the_page_has_the_tables_of_the_code(name: str) -> None:
     assert f"<!-- {name} -->\n{tables()[name]}<!-- /{name} -->" in page
 
 
-@pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty checkout, the current folder."""
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def do(*words: str) -> int:
     parser = ArgumentParser()
     import_tests.add_arguments(parser)

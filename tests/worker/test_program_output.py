@@ -51,3 +51,10 @@ def test_every_other_line_stays_and_of_a_long_text_the_end() -> None:
     assert "app..listen(3000);" in error_first(NODE)
     assert error_first("one two three", 9) == "two three"
     assert error_first("one\nKeyError: 3\ntwo three four", 10) == "KeyError: 3 …\nthree four"
+
+
+def test_a_long_error_is_cut_between_words_and_no_long_text_hides_one_that_stands_first() -> None:
+    key = "sk-" + "a" * 60
+    shown = error_first(f"one\nKeyError: {'word ' * 76}{key}")
+    assert "sk-" not in shown.partition(" …\n")[0]
+    assert error_first(f"KeyError: 3\n{'four ' * 10}", 10).startswith("KeyError: 3 …\n")
