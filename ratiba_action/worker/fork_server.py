@@ -9,6 +9,7 @@ byte that arrives carries three descriptors, of one conversation: its channel, i
 
 from __future__ import annotations
 
+import array  # noqa: F401 - ``socket.recv_fds`` imports it at its first call
 import contextlib
 import gc
 import importlib
@@ -43,6 +44,8 @@ def main(arguments: list[str]) -> None:
     preloaded = reads.keep(root)
     imports.import_known(json.loads(arguments[2]), root)
     reads.restore(preloaded)
+    # Nothing is imported in this process from here on, so that each conversation lists the folders itself.
+    importlib.invalidate_caches()
     gc.collect()
     gc.freeze()
     if not gc.get_threshold()[0]:  # otherwise what was imported has chosen its own
