@@ -67,7 +67,10 @@ _REQUEST: dict[str, Any] = {
     "messages": [
         {"role": "system", "content": ""},
         {"role": "user", "content": [{"type": "text", "text": ""}]},
-        {"role": "assistant", "tool_calls": [{"id": "", "type": "function", "function": {"name": "", "arguments": ""}}]},
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "", "type": "function", "function": {"name": "", "arguments": ""}}],
+        },
         {"role": "tool", "tool_call_id": "", "content": ""},
     ],
     "response_format": {"type": "json_schema", "json_schema": {"name": "", "schema": {}, "strict": True}},
