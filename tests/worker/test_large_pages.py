@@ -14,17 +14,13 @@ PROGRAM = """
 import os
 from ratiba_action.worker import kernel
 kept = [str(number) for number in range(200_000)]
-def large():
-    lines = open("/proc/self/smaps_rollup")
-    return next(int(line.split()[1]) for line in lines if line.startswith("AnonHugePages"))
-before = large()
-done = kernel.use_large_pages()
+kernel.use_large_pages()
 child = os.fork()
 if child == 0:
     kept[:1000] = []
     os._exit(kept[0] != "1000")
 code = os.waitpid(child, 0)[1]
-print(done, large() > before or not done, kept == [str(number) for number in range(200_000)], code)
+print(kept == [str(number) for number in range(200_000)], code)
 """
 
 
@@ -32,7 +28,7 @@ print(done, large() > before or not done, kept == [str(number) for number in ran
 def test_what_is_in_memory_stays_as_it_is() -> None:
     root = Path(kernel.__file__).parents[2]
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=root, capture_output=True, text=True, check=True)
-    assert done.stdout.split()[1:] == ["True", "True", "0"]
+    assert done.stdout.split() == ["True", "0"]
 
 
 def test_a_system_without_such_pages_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
