@@ -1,8 +1,8 @@
 """How long somebody waits after an edit. Run: ``python -m benchmarks.one_scenario``.
 
-``ratiba gate --scenario`` with an uncommitted edit of a small system without a database, and the time until the first
-conversation of the booking example begins, by ``events.jsonl`` of a run of one of its scenarios, whose own server
-starts too. Both compare the edit with its base, as they do for their users.
+``ratiba gate --scenario`` with an uncommitted edit of a small system, which is one function, and the time until the
+first conversation of the booking example begins, by ``events.jsonl`` of a run of one of its scenarios. Both start the
+embedded database and compare the edit with its base, as they do for their users.
 """
 
 import argparse
