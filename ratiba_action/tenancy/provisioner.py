@@ -50,7 +50,7 @@ class PostgresTenantProvisioner:
         self._database = ""
         self._extensions: tuple[str, ...] = ()
         self._templates: dict[Arm, Template] = {}
-        self._alive: dict[str, ScramKeys] = {}
+        self._alive: dict[str, ScramKeys] = {}  # by the name of role and schema
         self._preparing = asyncio.Lock()
         self._warnings: list[str] = []
 
