@@ -35,7 +35,7 @@ def scram_keys(password: str) -> ScramKeys:
     """
     salt = os.urandom(_SALT_BYTES)
     salted = hashlib.pbkdf2_hmac("sha256", password.encode("ascii"), salt, ITERATIONS)
-    client, server = (hmac.digest(salted, f"{side} Key".encode(), "sha256") for side in ("Client", "Server"))
+    client, server = (hmac.digest(salted, name, "sha256") for name in (b"Client Key", b"Server Key"))
     stored = hashlib.sha256(client).digest()
     verifier = f"SCRAM-SHA-256${ITERATIONS}:{_text(salt)}${_text(stored)}:{_text(server)}"
     return ScramKeys(verifier, _text(client), _text(server))
