@@ -78,7 +78,7 @@ lint: $(VENV)/.dev
 
 # benchmarks/image.py needs Docker, benchmarks/operating_characteristics.py hours, benchmarks/slow_decline.py a quarter of one,
 # benchmarks/large_run.py and benchmarks/site_of_runs.py some minutes: run them by name.
-BENCHMARKS ?= side_by_side stateful capped gate decide judging masking tenants worker inline_checks
+BENCHMARKS ?= side_by_side stateful one_scenario capped gate decide judging masking tenants worker inline_checks
 benchmark: $(VENV)/.dev
 	@status=0; for name in $(BENCHMARKS); do \
 		echo "== $$name"; $(BIN)/python -m benchmarks.$$name || status=1; \

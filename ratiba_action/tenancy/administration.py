@@ -200,13 +200,15 @@ WHERE r.rolname = %s::text AND (t.typtype IN ('e', 'd', 'r') OR c.relkind = 'c')
 
 
 async def create(
-    connection: "Connection", name: str, password: str, search_path: Sequence[str], note: Registration
+    connection: "Connection", name: str, verifier: str, search_path: Sequence[str], note: Registration
 ) -> None:
-    """A login role without any right but on its own schema of the same name, in one transaction."""
+    """A login role without any right but on its own schema of the same name, in one transaction.
+
+    Args:
+        verifier: of its password; the server's log may hold statements, and never sees the password.
+    """
     from psycopg import sql  # the pytest plug-in and the command line load without it
 
-    # The server's log may hold statements: it sees the verifier, not the password.
-    verifier = connection.pgconn.encrypt_password(password.encode(), name.encode(), b"scram-sha-256").decode()
     statements = sql.SQL(
         "BEGIN; CREATE ROLE {role} LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS"
         " PASSWORD {verifier}; COMMENT ON ROLE {role} IS {note}; ALTER ROLE {role} SET search_path = {path};"

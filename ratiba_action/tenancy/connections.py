@@ -1,6 +1,8 @@
 """Connections to PostgreSQL: a few kept for the administrator, one at a time for a tenant; DSNs and errors."""
 
 import asyncio
+import contextlib
+import functools
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -13,11 +15,15 @@ from ratiba_action.util.text import printable
 if TYPE_CHECKING:
     from psycopg import AsyncConnection
 
+    from ratiba_action.tenancy.scram import ScramKeys
+
     Connection: TypeAlias = AsyncConnection[tuple[Any, ...]]
 
 
 CONNECT_TIMEOUT_SECONDS = 10
 _LAST_PORT = 65_535
+_TAKES_KEYS = 180000
+"""The version of libpq that is given the keys of SCRAM instead of working them out, which takes 2 ms of CPU time."""
 _KEPT = ("hostaddr", "sslmode", "sslrootcert", "sslnegotiation", "channel_binding", "gssencmode")
 
 
@@ -152,18 +158,22 @@ async def connect_as_administrator(dsn: str) -> "Connection":
     return await _connect(dsn, {**_session(STATEMENT_SECONDS), **_ADMINISTRATOR})
 
 
-async def _connect(dsn: str, settings: Mapping[str, int | str]) -> "Connection":
+async def _connect(dsn: str, settings: Mapping[str, int | str], keys: "ScramKeys | None" = None) -> "Connection":
     import psycopg  # the pytest plug-in and the command line load without it
 
     limits = " ".join(f"-c {name}={value}" for name, value in settings.items())
     options = f"{parameters(dsn).get('options', '')} {limits}".strip()
+    connect = functools.partial(psycopg.AsyncConnection.connect, dsn, autocommit=True, options=options, **_KEEPALIVE)
     async with asyncio.timeout(CONNECT_TIMEOUT_SECONDS):
-        return await psycopg.AsyncConnection.connect(dsn, autocommit=True, options=options, **_KEEPALIVE)
+        if keys is not None and psycopg.pq.version() >= _TAKES_KEYS:
+            with contextlib.suppress(psycopg.OperationalError):  # a role may give itself its password with another salt
+                return await connect(scram_client_key=keys.client, scram_server_key=keys.server)
+        return await connect()
 
 
 @asynccontextmanager
 async def connected_as_tenant(
-    dsn: str, seconds: float, statement_seconds: float = STATEMENT_SECONDS
+    dsn: str, seconds: float, statement_seconds: float = STATEMENT_SECONDS, keys: "ScramKeys | None" = None
 ) -> AsyncIterator["Connection"]:
     """An autocommit connection whose statements, and waits for locks, have limits; closed on every way out.
 
@@ -172,13 +182,14 @@ async def connected_as_tenant(
         seconds: after which the whole block is given up: a function of the tenant's own can catch the server's
             cancelling of its statement, and change the limits of those that follow.
         statement_seconds: that one statement may take.
+        keys: of the password in ``dsn``; None to work them out.
 
     Raises:
         psycopg.Error: the server cannot be reached or refuses.
         TimeoutError: the time is over.
     """
     async with asyncio.timeout(seconds):
-        connection = await _connect(dsn, _session(statement_seconds))
+        connection = await _connect(dsn, _session(statement_seconds), keys)
         try:
             yield connection
         finally:

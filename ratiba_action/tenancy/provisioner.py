@@ -23,6 +23,7 @@ from ratiba_action.tenancy.administration import (
 )
 from ratiba_action.tenancy.clone import CLONE_SECONDS, Template, clone_into, read_template, refuse_unequal
 from ratiba_action.tenancy.connections import Connections, connected_as_tenant, database_errors, for_role
+from ratiba_action.tenancy.scram import ScramKeys, scram_keys
 from ratiba_action.tenancy.server import DatabaseServer
 from ratiba_action.tenancy.sweep import RunLock, drop_quietly, sweep, template_name, tenant_name
 
@@ -49,7 +50,7 @@ class PostgresTenantProvisioner:
         self._database = ""
         self._extensions: tuple[str, ...] = ()
         self._templates: dict[Arm, Template] = {}
-        self._alive: set[str] = set()
+        self._alive: dict[str, ScramKeys] = {}  # by the name of role and schema
         self._preparing = asyncio.Lock()
         self._warnings: list[str] = []
 
@@ -128,7 +129,7 @@ class PostgresTenantProvisioner:
         Raises:
             DatabaseError: a query is refused, writes, takes too long or finds too many rows; names the query.
         """
-        return await read_rows(tenant, queries)
+        return await read_rows(tenant, queries, self._alive.get(tenant.schema))
 
     async def close(self) -> None:
         """Drop every schema and role of this run and end the server if it was started here; may be called twice."""
@@ -154,20 +155,21 @@ class PostgresTenantProvisioner:
     async def _create(self, name: str, scenario: str, identity: uuid.UUID) -> str:
         """Make a role and its schema; returns the role's connection string."""
         password = secrets.token_hex(16)
+        keys = scram_keys(password)
         note = Registration(str(identity), self._run, self._database, scenario)
         path = (name, *self._extensions)
         async with self._administrator() as connection:
             if self._lock is not None:
                 await self._lock.check()
-            self._alive.add(name)
-            await administration.create(connection, name, password, path, note)
+            self._alive[name] = keys
+            await administration.create(connection, name, keys.verifier, path, note)
         return for_role(self._server.dsn, name, password, path)
 
     async def _clone(self, template: Template, name: str, dsn: str, *, singly: bool = False) -> None:
         """Fill a tenant's schema, as the tenant: the repository's own functions may run meanwhile."""
         async with self._administrator() as connection:
             await administration.lend(connection, template.name, name)
-        async with connected_as_tenant(dsn, CLONE_SECONDS) as tenant:
+        async with connected_as_tenant(dsn, CLONE_SECONDS, keys=self._alive.get(name)) as tenant:
             await clone_into(tenant, template, name, singly=singly)
         async with self._administrator() as connection:
             await administration.take_back(connection, template.name, name)
@@ -188,7 +190,7 @@ class PostgresTenantProvisioner:
         """Drop what ``_create`` made, or may have made; a failure is kept as a warning."""
         if name not in self._alive:
             return
-        self._alive.discard(name)
+        del self._alive[name]
         try:
             with database_errors(f"drop {name!r}", self._server.dsn):
                 async with self._administrator() as connection:
@@ -221,8 +223,13 @@ QUERY_SECONDS = 15.0
 """After which a query is given up whose own functions do not let the server cancel it."""
 
 
-async def read_rows(tenant: Tenant, queries: Mapping[str, str]) -> Mapping[str, tuple[JsonObject, ...]]:
+async def read_rows(
+    tenant: Tenant, queries: Mapping[str, str], keys: ScramKeys | None = None
+) -> Mapping[str, tuple[JsonObject, ...]]:
     """The rows of each query, by its name.
+
+    Args:
+        keys: of the tenant's password; None to work them out.
 
     Raises:
         DatabaseError: a query is refused, writes, takes too long or finds too many rows; names the query.
@@ -230,7 +237,7 @@ async def read_rows(tenant: Tenant, queries: Mapping[str, str]) -> Mapping[str, 
     found: dict[str, tuple[JsonObject, ...]] = {}
     seconds = QUERY_SECONDS * len(queries) + _CANCEL_SECONDS
     with database_errors(f"open the tenant {tenant.schema!r} for reading", tenant.dsn):
-        async with connected_as_tenant(tenant.dsn, seconds, _STATEMENT_SECONDS) as connection:
+        async with connected_as_tenant(tenant.dsn, seconds, _STATEMENT_SECONDS, keys) as connection:
             await connection.set_read_only(True)
             for name, query in queries.items():
                 remedy = f"Correct the query {name!r} under 'rows' in the configuration."

@@ -159,7 +159,6 @@ def _context(fields: dict[str, Any]) -> SimpleNamespace:
 def _look_in_the_copy() -> None:
     isolation.look_in(os.getcwd())  # noqa: PTH109 - sys.path holds strings
     sys.dont_write_bytecode = False  # the copy is ours to write to, and the next conversation starts faster
-    importlib.invalidate_caches()
 
 
 def _load(adapter: str, options: dict[str, Any] | None) -> Any:

@@ -18,6 +18,7 @@ PR_CAPBSET_DROP = 24
 PR_SET_CHILD_SUBREAPER = 36
 PR_SET_NO_NEW_PRIVS = 38
 CLONE_NEWUSER, CLONE_NEWIPC = 0x10000000, 0x08000000
+MADV_COLLAPSE, LARGE_PAGE = 25, 2 << 20  # Linux 6.1; bytes on x86_64 and arm64
 LINUX_CAPABILITY_VERSION_3 = 0x20080522
 HIGHEST_CAPABILITY = 63
 
@@ -109,6 +110,28 @@ def be_ended_first() -> None:
     """Let the kernel end this process and all that it starts before others, when memory runs out."""
     with contextlib.suppress(OSError):  # not on every system
         _write("/proc/self/oom_score_adj", "1000")
+
+
+def use_large_pages() -> bool:
+    """Put what this process has in memory into pages of 2 MB, so that a fork copies fewer entries of page tables.
+
+    It takes a millisecond for each megabyte. A kernel that cannot do it leaves everything as it is.
+    """
+    libc, done = _libc(), False
+    if libc is None:
+        return False
+    libc.madvise.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int)
+    with contextlib.suppress(OSError):
+        with open("/proc/self/maps", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - as below
+            lines = [line.split() for line in file]
+        for addresses, rights, _, _, inode, *name in lines:
+            if rights != "rw-p" or inode != "0" or name not in ([], ["[heap]"]):
+                continue
+            start, end = (int(address, 16) for address in addresses.split("-"))
+            start = -(-start // LARGE_PAGE) * LARGE_PAGE
+            if end - start >= LARGE_PAGE:
+                done |= libc.madvise(start, (end - start) // LARGE_PAGE * LARGE_PAGE, MADV_COLLAPSE) == 0
+    return done
 
 
 def _write(path: str, text: str) -> None:

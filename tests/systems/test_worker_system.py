@@ -275,6 +275,31 @@ async def test_sixteen_conversations_at_once_do_not_mix(start_worker: StartWorke
     await asyncio.gather(*(session.close() for session in sessions))
 
 
+async def test_a_module_that_one_conversation_writes_is_found_by_the_next_one(
+    start_worker: StartWorker, open_session: OpenSession
+) -> None:
+    system = await start_worker(
+        """
+        from pathlib import Path
+        class Adapter:
+            def open(self, context):
+                return self
+            def send(self, message):
+                try:
+                    import late
+                except ImportError:
+                    Path("late.py").write_text("TEXT = 'found'")
+                    return {"text": "written"}
+                return {"text": late.TEXT}
+        """,
+        environment={"PYTHONPATH": "."},
+    )
+    for text in ("written", "found"):
+        session = await open_session(system)
+        assert (await session.send(Turn(user="habari"))).text == text
+        await session.close()
+
+
 async def test_set_up_runs_in_the_copy_and_leaves_the_workspace_alone(
     start_worker: StartWorker, open_session: OpenSession, tmp_path: Path
 ) -> None:

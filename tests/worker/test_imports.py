@@ -96,7 +96,7 @@ except (loaded.ConnectError if library == "httpx" else loaded.APIConnectionError
 def test_at_its_first_call_a_library_imports_little_that_is_not_known(library: str) -> None:
     words = [sys.executable, "-c", FIRST_CALL, library, *LATER[library]]
     found = subprocess.run(words, capture_output=True, text=True, check=True).stdout.split()
-    # OpenTelemetry reads a variable when it is imported, which a conversation may set.
+    # What loads the propagators of OpenTelemetry reads a variable at its import, which a conversation may set.
     assert {"called"} <= set(found) <= {"called", "concurrent", "opentelemetry"}
 
 
@@ -106,6 +106,8 @@ from ratiba_action.worker.imports import import_known
 import_known({"adapter": "adapter:Adapter"}, sys.argv[1])
 import httpcore2, httpx2, ssl
 import anthropic.types, openai.types.chat
+import openai._utils._transform as requests
+print(requests.get_type_hints.cache_info().currsize > 10, "opentelemetry.propagate" in sys.modules)
 print(anthropic.types.Message.__pydantic_complete__, openai.types.chat.ChatCompletion.__pydantic_complete__)
 loaded, load = [], ssl.SSLContext.load_verify_locations
 ssl.SSLContext.load_verify_locations = lambda *places: loaded.append(places) or load(*places)
@@ -116,12 +118,12 @@ print(len(loaded), len({id(each) for each in more}))
 """
 
 
-def test_clients_find_the_models_of_their_answers_and_their_certificates_loaded(tmp_path: Path) -> None:
+def test_clients_find_the_types_of_requests_the_models_of_answers_and_certificates_loaded(tmp_path: Path) -> None:
     root = _write(tmp_path, adapter="import anthropic, openai")
     environment = {**os.environ, "SSL_CERT_FILE": certifi.where()}
     words = [sys.executable, "-c", PREPARED, root]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["True", "True", "0", "2", "2"]
+    assert done.stdout.split() == ["True", "False", "True", "True", "0", "2", "2"]
 
 
 class Http:
