@@ -154,3 +154,10 @@ def test_what_a_prompt_cannot_be_is_refused(more: str, message: str) -> None:
     written = PROMPT.replace("file: a.md, ", "") if "file:" in more else PROMPT
     (problem,) = problems_of(f"system:\n  prompt: {written}, {more}}}\n")
     assert message in problem
+
+
+@pytest.mark.parametrize("name", ["../outside.txt", "/etc/passwd", "a/../b", "", "./a", "a\0b"])
+def test_set_up_reads_no_path_that_leaves_the_folder(name: str) -> None:
+    block = {"adapter": "a:A", "setup": ["make"], "setup_reads": [name]}
+    (problem,) = problems_of(json.dumps({"system": block}))
+    assert "system.setup_reads" in problem

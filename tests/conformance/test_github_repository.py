@@ -240,7 +240,7 @@ def test_an_answer_that_never_ends_is_left_at_the_deadline(connect: Connect, sta
         github.pull_request(7)
     with pytest.raises(GithubError, match="too long"):
         github.create_comment(7, "late")
-    assert [method for method, _ in state.requests] == ["GET"]
+    assert "POST" not in [method for method, _ in state.requests]
 
 
 def test_the_token_is_in_no_error(github: GithubRepository, state: GithubState) -> None:

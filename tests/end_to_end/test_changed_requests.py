@@ -128,12 +128,11 @@ def part():
 """
 
 
-@pytest.mark.parametrize("llm", ["replay", "live"])
 @pytest.mark.parametrize(
-    ("part", "function", "what"),
+    ("part", "function", "what", "llm"),
     [
-        ("tools", AS_TOOL, "the tools that `towels` gives the model changed"),
-        ("response_format", AS_FORMAT, "the parameter response_format of `towels` changed"),
+        ("tools", AS_TOOL, "the tools that `towels` gives the model changed", "replay"),
+        ("response_format", AS_FORMAT, "the parameter response_format of `towels` changed", "live"),
     ],
 )
 async def test_a_docstring_that_a_schema_holds_makes_the_run_blocking(

@@ -21,8 +21,16 @@ BUDGETS = {2: "0.02", 4: "0.028"}
 """By the number of shards; all scenarios cost $0.033, and shares pay for half of them: a call may cost $0.0058."""
 CALLS = 4
 """That shards make at least, together, if none is killed."""
-KINDS = ("a ledger", "a ledger without journals", "shares", "shares without journals")
-"""How the shards share the budget, and whether the journals of the killed ones are there for the second attempt."""
+SEEDS = {
+    "a ledger": (1, 3),
+    "a ledger without journals": (1, 3),
+    "shares": (2, 4),
+    "shares without journals": (1, 2),
+}
+"""By how the shards share the budget, and whether the journals of the killed ones are there for the second attempt.
+
+One seed draws two shards and the other one four. Most further seeds draw shards and moments that were drawn already.
+"""
 
 
 @dataclass
@@ -66,7 +74,7 @@ class Shards:
         return await asyncio.to_thread(lambda: machine.small.ended("merge", *map(str, reports), **variables))
 
 
-@pytest.mark.parametrize("case", [f"{kind} {seed}" for kind in KINDS for seed in range(1, 6)])
+@pytest.mark.parametrize("case", [f"{kind} {seed}" for kind, seeds in SEEDS.items() for seed in seeds])
 async def test_shards_that_are_killed_at_random_and_run_again_never_pass_their_budget(
     live: LiveRepository, tmp_path: Path, forks: GateForks, ledger_url: str, case: str
 ) -> None:

@@ -103,16 +103,6 @@ async def test_validate_names_files_that_set_up_cannot_read(live: LiveRepository
         assert f"set-up cannot read {name}" in printed
 
 
-@pytest.mark.parametrize("name", ["../outside.txt", "/etc/passwd", "a/../b", "", "./a", "a\0b"])
-async def test_a_path_that_leaves_the_folder_is_a_mistake_of_the_configuration(
-    live: LiveRepository, meeting_place: Path, name: str
-) -> None:
-    live.small.write(".github/ratiba.yml", configured(meeting_place, [name]))
-    ended = live.small.run(["validate"], live.small.folder, live.small.environment)
-    assert ended.returncode == 2, ended.stdout + ended.stderr
-    assert "system.setup_reads" in ended.stdout + ended.stderr
-
-
 ATTACKER = """
 import os
 from pathlib import Path

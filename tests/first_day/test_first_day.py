@@ -23,6 +23,10 @@ _TABLES = re.compile(
 )
 """Lines of the comment's and the terminal's tables and sections, which tests of the reporting hold."""
 
+with_openai = pytest.mark.parametrize("team", ["openai"], indirect=True)
+with_anthropic = pytest.mark.parametrize("team", ["anthropic"], indirect=True)
+"""What reads the same with either provider but for names and amounts: the other tests show those of both."""
+
 
 def shown(ended: Ended, team: SupportTeam) -> str:
     """Exit code and messages, without tables and what is another on each machine or in each run."""
@@ -83,6 +87,7 @@ def test_five_scenarios_are_recorded_with_a_key_of_the_shell_that_no_other_run_s
     assert ended.code == 0, ended.printed
 
 
+@with_openai
 @pytest.mark.usefixtures("recorded")
 def test_an_edited_prompt(team: SupportTeam, snapshot: SnapshotAssertion) -> None:
     team.edit("prompts/support.md", "Be brief", "Be very brief")
@@ -103,6 +108,7 @@ def test_an_edited_prompt(team: SupportTeam, snapshot: SnapshotAssertion) -> Non
     assert ended.code == 0
 
 
+@with_anthropic
 @pytest.mark.usefixtures("recorded")
 def test_a_bug_in_a_tools_arguments(team: SupportTeam, snapshot: SnapshotAssertion) -> None:
     team.edit("bot.py", 'order_status(args["order"])', 'order_status(args["order"].lower())')
@@ -114,6 +120,7 @@ def test_a_bug_in_a_tools_arguments(team: SupportTeam, snapshot: SnapshotAsserti
     assert ended.code == 1
 
 
+@with_openai
 @pytest.mark.usefixtures("recorded")
 def test_an_exception(team: SupportTeam, snapshot: SnapshotAssertion) -> None:
     team.edit("bot.py", "calls = []", "calls = [].missing")
@@ -137,6 +144,7 @@ def test_a_lost_key(team: SupportTeam, snapshot: SnapshotAssertion) -> None:
     assert ended.code == 3
 
 
+@with_anthropic
 @pytest.mark.usefixtures("recorded")
 def test_values_that_are_new_in_each_run(team: SupportTeam, snapshot: SnapshotAssertion) -> None:
     team.edit("bot.py", 'PROMPT = (Path(__file__).parent / "prompts/support.md").read_text()', CLOCK)

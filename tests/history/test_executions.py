@@ -1,10 +1,10 @@
 """A run is found by those who wait for it: while it goes on, when it has ended, and when it was lost."""
 
 import asyncio
-import threading
 import time
 import uuid
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import psycopg
@@ -72,17 +72,20 @@ async def test_runs_are_listed_by_gate_and_repository_the_latest_first(database:
     assert len(await read(database, ExecutionFilter(last=2))) == 2
 
 
-async def test_a_run_is_waited_for_before_it_has_begun(database: str) -> None:
-    def run() -> None:
-        time.sleep(0.2)
-        end_execution(database, begin_execution(database, BEGUN), OUTCOME)
+async def test_a_run_is_waited_for_before_it_has_begun(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[float] = []
 
-    thread = threading.Thread(target=run)
-    thread.start()
+    def pause(seconds: float) -> None:
+        """The run begins and ends after the first look."""
+        looked.append(seconds)
+        if len(looked) == 1:
+            end_execution(database, begin_execution(database, BEGUN), OUTCOME)
+
+    monkeypatch.setattr(f"{wait_for.__module__}.time", SimpleNamespace(monotonic=time.monotonic, sleep=pause))
     found = await asyncio.to_thread(wait_for, database, ExecutionFilter(run_id=77), 30.0, 0.05)
-    thread.join()
     assert found is not None
     assert found.outcome == OUTCOME
+    assert looked == [0.05]
     assert await asyncio.to_thread(wait_for, database, ExecutionFilter(id=str(uuid.uuid4())), 0.1, 0.05) is None
 
 

@@ -217,10 +217,11 @@ def test_a_collector_that_hangs_is_left_at_the_deadline() -> None:
     assert delivery.problem == "The collector took too long"
 
 
+@pytest.mark.usefixtures("short_waits")
 def test_one_that_is_not_there_is_a_note_that_says_how_to_send_it_later() -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         address = f"http://127.0.0.1:{taken.getsockname()[1]}"
-    delivery = send(OtlpAccess(address, seconds=0.5), traced_runs(logged_run(1)))
+    delivery = send(OtlpAccess(address, seconds=30), traced_runs(logged_run(1)))
     note = not_received(delivery, "ratiba-report/events.jsonl")
     assert note.startswith("The OpenTelemetry collector did not take 5 of 5 spans and 4 of 4 events of this run: ")
     assert "could not be reached" in note

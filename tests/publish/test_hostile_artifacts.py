@@ -2,7 +2,6 @@
 
 import copy
 import json
-import os
 import re
 import unicodedata
 from collections.abc import Callable, Iterator
@@ -254,7 +253,7 @@ def test_a_field_that_the_gate_cannot_have_written_is_not_rendered(
         lambda: json.dumps({**FULL, "outputs": None}).encode(),
         lambda: written(FULL).replace(b'"2026-04-25T07:00:00+00:00"', b'"9999-12-31T23:59:59-23:59"', 1),
         lambda: b'{"a": 1, ' + b", ".join(b'"%d": 1' % number for number in range(300_000)) + b', "a": 2}',
-        lambda: b"PK\x03\x04" + os.urandom(1_000),
+        lambda: b"PK\x03\x04" + bytes(range(256)) * 4,
         lambda: b"",
         lambda: b"\x00" * 1_000_000,
         lambda: b"1" * 19_000_000,

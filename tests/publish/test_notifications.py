@@ -244,7 +244,7 @@ def test_one_that_hangs_takes_no_more_than_its_time_and_not_that_of_the_other() 
 def test_one_that_is_not_there_is_a_warning_that_shows_its_host_alone() -> None:
     variables = {"RATIBA_SLACK_WEBHOOK_URL": "http://127.0.0.1:9/services/PLANTED"}
     warnings: list[str] = []
-    assert not notify(read_settings(variables, {}), {}, INCOMPLETE, EVERY, warnings.append, seconds=0.5)
+    assert not notify(read_settings(variables, {}), {}, INCOMPLETE, EVERY, warnings.append, seconds=30)
     assert "'http://127.0.0.1:9' could not be reached" in warnings[0]
     assert "PLANTED" not in warnings[0]
 

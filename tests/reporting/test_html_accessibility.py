@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -77,14 +78,13 @@ def written(report: Report, folder: Path) -> str:
 def test_axe_core_finds_nothing_at_any_width_in_either_theme(name: str, tmp_path: Path, browser: Page) -> None:
     script, address = axe_core(), written(REPORTS[name](), tmp_path)
     found: dict[str, list[str]] = {}
-    for width in WIDTHS:
-        for theme in ("light", "dark"):
+    for unfolded in ("false", "true"):
+        browser.open("about:blank")
+        browser.open(address)
+        browser.evaluate(f"if ({unfolded}) document.querySelectorAll('details').forEach((e) => e.open = true)")
+        for width, theme in product(WIDTHS, ("light", "dark")):
             browser.look(width, theme)
-            for unfolded in ("false", "true"):
-                browser.open("about:blank")
-                browser.open(address)
-                browser.evaluate(f"if ({unfolded}) document.querySelectorAll('details').forEach((e) => e.open = true)")
-                found[f"{width} {theme} {unfolded}"] = violations(browser, script)
+            found[f"{width} {theme} {unfolded}"] = violations(browser, script)
     assert {place: listed for place, listed in found.items() if listed} == {}
 
 

@@ -9,6 +9,7 @@ import json
 import shutil
 import subprocess
 import tarfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -43,15 +44,17 @@ def axe_core(kept: Path = KEPT) -> str:
         return script.read().decode()
 
 
-def violations(page: Page, script: str) -> list[str]:
+def violations(page: Page, script: str, without: Sequence[str] = ()) -> list[str]:
     """What axe-core finds on a page as it is shown, each with the first element that it is about.
 
     Args:
         script: axe-core.
+        without: selectors of what is not looked at.
     """
-    page.evaluate(f"{script}; true")
+    page.evaluate(f"if (!window.axe) {{ {script} }} true")
+    context = json.dumps({"exclude": [[selector] for selector in without]}) if without else "document"
     found = page.evaluate(
-        "axe.run().then((found) => JSON.stringify(found.violations.map("
+        f"axe.run({context}, {{resultTypes: ['violations']}}).then((found) => JSON.stringify(found.violations.map("
         "(each) => `${each.id}: ${each.nodes[0].html.slice(0, 200)} ${each.nodes[0].failureSummary}`)))"
     )
     listed: list[str] = json.loads(found)

@@ -9,6 +9,7 @@ from itertools import chain, zip_longest
 
 LONG = (
     "tests/end_to_end/test_bundled_pull_requests.py",
+    "tests/test_documentation_site.py",
     "tests/examples/booking_assistant/test_guards.py",
     "tests/action/test_containers.py",
     "tests/action/test_matrix.py",
@@ -17,11 +18,13 @@ LONG = (
     "tests/examples/",
     "tests/workflows/test_pages_workflow.py",
     "tests/first_day/",
+    "tests/features/",
     "tests/commands/",
     "tests/llm/providers/",
     "tests/systems/",
     "tests/tenancy/",
     "tests/publish/",
+    "tests/reporting/test_html_accessibility.py",
     "tests/fuzz/",
 )
 """Beginnings of the paths of files that take ten seconds or more of the processor, the longest first."""

@@ -290,7 +290,7 @@ async def test_an_adapter_that_kills_the_fork_server_ends_only_what_was_open(
 
 
 async def test_a_close_that_hangs_is_ended(start_worker: StartWorker, open_session: OpenSession) -> None:
-    system = await start_worker(ADAPTER.replace("if not hasattr", "if hasattr"), turn_timeout_seconds=0.3)
+    system = await start_worker(ADAPTER.replace("if not hasattr", "if hasattr"), turn_timeout_seconds=5)
     session = await open_session(system)
     await session.close()
     with pytest.raises(WorkerError, match="the worker process has ended"):

@@ -5,6 +5,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -83,11 +84,7 @@ def test_every_page_says_that_a_run_goes_on_and_that_a_newer_one_is_there(tmp_pa
         assert browser.evaluate("document.querySelectorAll('[data-row]').length") == 2
 
 
-@pytest.mark.parametrize("width", [390, 1280])
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_axe_core_finds_nothing_on_the_pages_that_are_alive(
-    width: int, theme: str, tmp_path: Path, browser: Page
-) -> None:
+def test_axe_core_finds_nothing_on_the_pages_that_are_alive(tmp_path: Path, browser: Page) -> None:
     script, log, chat = axe_core(), GrowingLog(tmp_path), ChatChannel()
     leave_results(tmp_path, 0)
     log.begin(scenarios=2)
@@ -97,7 +94,6 @@ def test_axe_core_finds_nothing_on_the_pages_that_are_alive(
             log.say(place, "Un massage", HOSTILE)
     for thing in THINGS:
         chat.write(json.dumps(thing))
-    browser.look(width, theme)
     with served(tmp_path, chat=chat) as pages:
         for page, there in (
             ("live.html", "document.querySelectorAll('#live-conversations details').length === 2"),
@@ -107,8 +103,10 @@ def test_axe_core_finds_nothing_on_the_pages_that_are_alive(
             browser.open(f"{pages.folder}/{page}")
             until(browser, there)
             browser.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)")
-            assert violations(browser, script) == [], page
-            assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), page
+            for width, theme in product((390, 1280), ("light", "dark")):
+                browser.look(width, theme)
+                assert violations(browser, script) == [], (page, width, theme)
+                assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), (page, width)
             assert browser.evaluate("window.ran === undefined && document.images.length === 0"), page
 
 
