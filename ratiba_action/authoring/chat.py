@@ -48,6 +48,9 @@ class About:
     def data(self, scenario_id: str, turns: Sequence[JsonObject]) -> JsonObject:
         """The scenario as plain data, in the order of a file."""
         first = next((turn["user"] for turn in turns if "user" in turn), "")
+        found = [len(turn["expect"]["documents"]) for turn in turns if "documents" in turn.get("expect", {})]
+        # No assertion of a turn alone reads its documents.
+        recall = [{"metric": "RecallAtKMetric", "threshold": 1.0, "with": {"k": max(found)}}] if found else []
         return {
             "id": scenario_id,
             **title_of(first),
@@ -56,6 +59,7 @@ class About:
             "customer": dict(self.customer),
             **self.more,
             "turns": list(turns),
+            **({"assertions": recall} if recall else {}),
         }
 
 
@@ -122,7 +126,7 @@ class SavedScenario:
     Args:
         data: of its file.
         recording: of its recording's file; empty where the system calls no model.
-        assertions: how many deterministic assertions passed.
+        assertions: how many deterministic assertions and metrics passed.
     """
 
     id: str
@@ -374,13 +378,13 @@ class Chat:
                 "Take that turn back with /undo, or give the customer that number with /as NAME PHONE.",
             )
         result = await self._prove(scenario, lines)
-        checks = result.checks if isinstance(result, Scored) else ()
-        if standing(result) is not Standing.PASSED:
+        if standing(result) is not Standing.PASSED or not isinstance(result, Scored):
             raise ConfigurationError(
                 f"Nothing was written: with its recorded answers the scenario does not pass again: {_why(result)}.",
                 "Choose what is asserted of the last turn with /expect, or take it back with /undo.",
             )
-        return SavedScenario(scenario_id, data, render_recordings(lines) if lines else b"", len(checks))
+        passed = len(result.checks) + len(result.deciding_scores)
+        return SavedScenario(scenario_id, data, render_recordings(lines) if lines else b"", passed)
 
     async def _prove(self, scenario: Scenario, lines: Sequence[ModelRecording]) -> ScenarioResult:
         """Run a scenario as the gate does, without any model."""
