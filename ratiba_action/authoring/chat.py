@@ -512,7 +512,7 @@ def _apart(text: str, own: Sequence[str], mask: Callable[[str], str]) -> str:
 
 def _why(result: ScenarioResult) -> str:
     if isinstance(result, Errored):
-        return f"{result.phase.value} error: {result.explanation}"
+        return f"{result.phase.value} error: {result.explanation.rstrip('.')}"
     if not isinstance(result, Scored):
         return result.reason
     failed = [check for check in result.checks if not check.passed]

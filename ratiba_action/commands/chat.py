@@ -368,6 +368,7 @@ class _Talk:
         from ratiba_action.util.persisted_credentials import persisted_credentials
 
         self._starting, self._ledger, self._scratch, self._log = starting, ledger, scratch, log
+        self._command = "ratiba chat" if front is None else "ratiba view --chat"
         self._front, self._from_pipe = front or self._standard_streams, front is None and not sys.stdin.isatty()
         inputs = starting.inputs
         data = starting.about.data(CHAT, [{"user": "-"}])
@@ -479,11 +480,11 @@ class _Talk:
         if settings.llm is Llm.REPLAY:
             return (
                 "llm is replay. Leave out --llm, or begin with the recorded answers of a scenario: "
-                "ratiba chat --scenario ID"
+                f"{self._command} --scenario ID"
             )
         return (
             "there is no key. Put one into RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY, or begin with the "
-            "recorded answers of a scenario: ratiba chat --scenario ID"
+            f"recorded answers of a scenario: {self._command} --scenario ID"
         )
 
     def _base(self) -> "ArmInputs":

@@ -44,6 +44,8 @@ _BYTES = 65_536
 _MAX_LINE = 20_000
 _SHOWN_ROWS = 5
 _LABELS = ("good", "bad")
+_ALONE = frozenset({"undo", "new", "base", "help"})
+"""Commands without a value."""
 _WIDTH = 160
 
 
@@ -305,6 +307,8 @@ class ChatTerminal:
             raise UsageError(
                 f"There is no command {f'/{name}'!r}{f'; {likely}' if likely else '.'}", "List them: /help"
             )
+        if name in _ALONE and rest.strip():
+            raise UsageError(f"/{name} takes no value, and has {rest.strip()!r:.80}.", f"Write: /{name}")
         await command(rest.strip())
 
     def _commands(self) -> Mapping[str, Callable[[str], Awaitable[None]]]:

@@ -211,7 +211,7 @@ def test_every_example_is_talked_with() -> None:
 
 PROMPT_FAULTS = (
     PromptFault("guest_house", "Do I need to bring towels?", "towels,", ""),
-    PromptFault("systems/prompt", "À quelle heure est le petit déjeuner ?", "6 h 30", "7 h 30"),
+    PromptFault("systems/prompt", "À quelle heure est le petit déjeuner ?", "6:30", "7:30"),
 )
 
 
