@@ -188,11 +188,11 @@ async def test_what_is_said_on_a_page_is_the_same_conversation_and_becomes_scena
     assert "owner: Asha" in calibration
     assert "response naturalness: 5" in calibration
     assert "123 456" not in calibration
-    calibrated = await asyncio.to_thread(lambda: calibrate(talkative.small))
-    assert {each["n"] for each in json.loads(calibrated.stdout)["agreements"]} == {1}, calibrated.stderr
     gate = await talkative.gate("--scenario", "greets", RATIBA_LLM="replay")
     assert gate.code == 0, gate.printed
     assert len(talkative.models.received) == 2
+    calibrated = await asyncio.to_thread(lambda: calibrate(talkative.small))
+    assert {each["n"] for each in json.loads(calibrated.stdout)["agreements"]} == {1}, calibrated.stderr
     assert talkative.journals == []
 
 

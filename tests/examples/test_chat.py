@@ -254,3 +254,30 @@ def test_mutants_show_what_the_scenario_catches(tmp_path: Path) -> None:
     assert talked.returncode == 0, talked.stdout + talked.stderr
     assert "fails if  router.py:34" in talked.stdout
     assert not (tmp_path / "ran").exists()
+
+
+def test_faults_that_were_not_tried_are_not_said_to_be(tmp_path: Path) -> None:
+    folder = repository_of("guest_house", tmp_path / "repository")
+    typed = "Do I need to bring towels?\n/expect all\n/save by_chat\n"
+    talked = ratiba(folder, "chat", "--scenario", "ask_towels", "--mutants", "3", typed=typed)
+    assert talked.returncode == 0, talked.stdout + talked.stderr
+    assert "3 of the faults need a model" in talked.stdout
+    assert "tried" not in talked.stdout
+
+
+def test_nothing_is_written_over_another_scenario_or_for_mutants_of_no_file(tmp_path: Path) -> None:
+    folder = repository_of("systems/function", tmp_path / "repository")
+    scenarios = folder / "scenarios"
+    (scenarios / "greet.yaml").rename(scenarios / "other.yaml")
+    talked = ratiba(folder, "chat", typed="Bonjour\n/expect 1\n/save greet\n/save mine none.py:3\n")
+    assert talked.returncode == 1
+    assert "scenarios/other.yaml has a scenario 'greet' already. Choose another id" in talked.stdout
+    assert "Nothing was written: the repository has no file 'none.py'" in talked.stdout
+    assert [path.name for path in scenarios.glob("*.yaml")] == ["other.yaml"]
+
+
+def test_nobody_talks_with_captured_replies(tmp_path: Path) -> None:
+    folder = repository_of("systems/replay", tmp_path / "repository")
+    talked = ratiba(folder, "chat", typed="Bonjour\n")
+    assert talked.returncode == 2
+    assert "only repeats captured replies" in talked.stderr
