@@ -48,9 +48,6 @@ class About:
     def data(self, scenario_id: str, turns: Sequence[JsonObject]) -> JsonObject:
         """The scenario as plain data, in the order of a file."""
         first = next((turn["user"] for turn in turns if "user" in turn), "")
-        found = [len(turn["expect"]["documents"]) for turn in turns if "documents" in turn.get("expect", {})]
-        # No assertion of a turn alone reads its documents.
-        recall = [{"metric": "RecallAtKMetric", "threshold": 1.0, "with": {"k": max(found)}}] if found else []
         return {
             "id": scenario_id,
             **title_of(first),
@@ -59,7 +56,6 @@ class About:
             "customer": dict(self.customer),
             **self.more,
             "turns": list(turns),
-            **({"assertions": recall} if recall else {}),
         }
 
 
@@ -113,10 +109,14 @@ class ChatTurn:
     heard: Heard
     chosen: tuple[Offer, ...] = ()
 
+    @property
+    def expected(self) -> JsonObject:
+        """What is asserted of it, as a scenario file has it."""
+        return expect_of(self.chosen)
+
     def data(self) -> JsonObject:
         """The turn as a scenario file has it."""
-        expect = expect_of(self.chosen)
-        return {**message_of(self.turn), **({"expect": expect} if expect else {})}
+        return {**message_of(self.turn), **({"expect": self.expected} if self.chosen else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,12 +364,7 @@ class Chat:
                 "Nothing is asserted of any turn, so the scenario would pass whatever the system does.",
                 "Choose what must stay true: /expect",
             )
-        data = self.about.data(scenario_id, [turn.data() for turn in self.turns])
-        scenario = self._ports.load(data)
-        if any(is_judged(entry.metric, entry.parameters) for entry in scenario.assertions):
-            # No judge was called, and a recording needs the answer of one to each of its questions.
-            data = {**data, "metrics": {"fluency": False}}
-            scenario = self._ports.load(data)
+        data, scenario = self._drafted(scenario_id)
         lines = self._lines()
         if found := find_forbidden(lines, scenario, self._ports.secrets):
             places = "; ".join(map(str, found[:_SHOWN]))
@@ -385,6 +380,20 @@ class Chat:
             )
         passed = len(result.checks) + len(result.deciding_scores)
         return SavedScenario(scenario_id, data, render_recordings(lines) if lines else b"", passed)
+
+    def _drafted(self, scenario_id: str) -> tuple[JsonObject, Scenario]:
+        """The scenario of all turns, as its file has it and as it is read."""
+        data = self.about.data(scenario_id, [turn.data() for turn in self.turns])
+        # No assertion of a turn alone reads its documents; of a list that repeats one, k counts each place.
+        if lengths := [len(turn.heard.exchange.reply.documents) for turn in self.turns if "documents" in turn.expected]:
+            recall = {"metric": "RecallAtKMetric", "threshold": 1.0, "with": {"k": max(lengths)}}
+            data = {**data, "assertions": [recall]}
+        scenario = self._ports.load(data)
+        if any(is_judged(entry.metric, entry.parameters) for entry in scenario.assertions):
+            # No judge was called, and a recording needs the answer of one to each of its questions.
+            data = {**data, "metrics": {"fluency": False}}
+            scenario = self._ports.load(data)
+        return data, scenario
 
     async def _prove(self, scenario: Scenario, lines: Sequence[ModelRecording]) -> ScenarioResult:
         """Run a scenario as the gate does, without any model."""

@@ -119,14 +119,14 @@ async def test_what_would_be_masked_is_not_offered() -> None:
 
 
 async def test_documents_that_were_the_same_are_asserted_by_their_recall() -> None:
-    found = Reply("Argan.", None, documents=(Document("oil-1"), Document("oil-2")))
-    async with talking(found, saved_as=["finds"], metric=lambda _: RecallAtKMetric(CutParameters(k=2))) as (chat, talk):
+    found = Reply("Argan.", None, documents=(Document("oil-1"), Document("oil-1"), Document("oil-2")))
+    async with talking(found, saved_as=["finds"], metric=lambda _: RecallAtKMetric(CutParameters(k=3))) as (chat, talk):
         await chat.say("Une huile")
         offers = await chat.offers()
         assert [dict(offer.expect) for offer in offers] == [{"documents": ["oil-1", "oil-2"]}, {"equals": "Argan."}]
         chat.expect(offers[:1])
         saved = await chat.save("finds")
-        assert saved.data["assertions"] == [{"metric": "RecallAtKMetric", "threshold": 1.0, "with": {"k": 2}}]
+        assert saved.data["assertions"] == [{"metric": "RecallAtKMetric", "threshold": 1.0, "with": {"k": 3}}]
         assert saved.assertions == 1
         talk.lines[0] = replace(found, documents=(Document("oil-1"), Document("oil-3")))
         with pytest.raises(ConfigurationError, match=r"RecallAtKMetric is 0\.50"):
