@@ -109,10 +109,14 @@ class ChatTurn:
     heard: Heard
     chosen: tuple[Offer, ...] = ()
 
+    @property
+    def expected(self) -> JsonObject:
+        """What is asserted of it, as a scenario file has it."""
+        return expect_of(self.chosen)
+
     def data(self) -> JsonObject:
         """The turn as a scenario file has it."""
-        expect = expect_of(self.chosen)
-        return {**message_of(self.turn), **({"expect": expect} if expect else {})}
+        return {**message_of(self.turn), **({"expect": self.expected} if self.chosen else {})}
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +126,7 @@ class SavedScenario:
     Args:
         data: of its file.
         recording: of its recording's file; empty where the system calls no model.
-        assertions: how many deterministic assertions passed.
+        assertions: how many deterministic assertions and metrics passed.
     """
 
     id: str
@@ -360,12 +364,7 @@ class Chat:
                 "Nothing is asserted of any turn, so the scenario would pass whatever the system does.",
                 "Choose what must stay true: /expect",
             )
-        data = self.about.data(scenario_id, [turn.data() for turn in self.turns])
-        scenario = self._ports.load(data)
-        if any(is_judged(entry.metric, entry.parameters) for entry in scenario.assertions):
-            # No judge was called, and a recording needs the answer of one to each of its questions.
-            data = {**data, "metrics": {"fluency": False}}
-            scenario = self._ports.load(data)
+        data, scenario = self._drafted(scenario_id)
         lines = self._lines()
         if found := find_forbidden(lines, scenario, self._ports.secrets):
             places = "; ".join(map(str, found[:_SHOWN]))
@@ -374,13 +373,27 @@ class Chat:
                 "Take that turn back with /undo, or give the customer that number with /as NAME PHONE.",
             )
         result = await self._prove(scenario, lines)
-        checks = result.checks if isinstance(result, Scored) else ()
-        if standing(result) is not Standing.PASSED:
+        if standing(result) is not Standing.PASSED or not isinstance(result, Scored):
             raise ConfigurationError(
                 f"Nothing was written: with its recorded answers the scenario does not pass again: {_why(result)}.",
                 "Choose what is asserted of the last turn with /expect, or take it back with /undo.",
             )
-        return SavedScenario(scenario_id, data, render_recordings(lines) if lines else b"", len(checks))
+        passed = len(result.checks) + len(result.deciding_scores)
+        return SavedScenario(scenario_id, data, render_recordings(lines) if lines else b"", passed)
+
+    def _drafted(self, scenario_id: str) -> tuple[JsonObject, Scenario]:
+        """The scenario of all turns, as its file has it and as it is read."""
+        data = self.about.data(scenario_id, [turn.data() for turn in self.turns])
+        # No assertion of a turn alone reads its documents; of a list that repeats one, k counts each place.
+        if lengths := [len(turn.heard.exchange.reply.documents) for turn in self.turns if "documents" in turn.expected]:
+            recall = {"metric": "RecallAtKMetric", "threshold": 1.0, "with": {"k": max(lengths)}}
+            data = {**data, "assertions": [recall]}
+        scenario = self._ports.load(data)
+        if any(is_judged(entry.metric, entry.parameters) for entry in scenario.assertions):
+            # No judge was called, and a recording needs the answer of one to each of its questions.
+            data = {**data, "metrics": {"fluency": False}}
+            scenario = self._ports.load(data)
+        return data, scenario
 
     async def _prove(self, scenario: Scenario, lines: Sequence[ModelRecording]) -> ScenarioResult:
         """Run a scenario as the gate does, without any model."""
@@ -508,7 +521,7 @@ def _apart(text: str, own: Sequence[str], mask: Callable[[str], str]) -> str:
 
 def _why(result: ScenarioResult) -> str:
     if isinstance(result, Errored):
-        return f"{result.phase.value} error: {result.explanation}"
+        return f"{result.phase.value} error: {result.explanation.rstrip('.')}"
     if not isinstance(result, Scored):
         return result.reason
     failed = [check for check in result.checks if not check.passed]

@@ -7,6 +7,7 @@ from typing import Any
 
 from ratiba_action.authoring.chat_conversation import Heard, RowChange
 from ratiba_action.errors import UsageError
+from ratiba_action.model.conversation import Reply
 from ratiba_action.model.values import JsonObject
 from ratiba_action.util.text import clip
 
@@ -61,6 +62,7 @@ def _offers(heard: Heard, again: Heard, is_public: IsPublic, *, uses_tools: bool
         if event.type == same_event.type:
             wanted = _named("type", event.type, "data", _public(common(event.data, same_event.data), is_public))
             yield Offer(f"event {event.type} {_json(wanted.get('data', {}))}", {"events": [wanted]})
+    yield from _documents(reply, other, is_public)
     if reply.output is not None and reply.output == other.output and is_public("output", reply.output):
         yield Offer(f"output {_json(reply.output)}", {"output": {"value": reply.output}})
     changed = {change.table: change for change in again.rows}
@@ -68,6 +70,13 @@ def _offers(heard: Heard, again: Heard, is_public: IsPublic, *, uses_tools: bool
         yield from _rows(change, changed.get(change.table, RowChange(change.table)), is_public)
     if 0 < len(reply.text.strip()) <= _MAX_REPLY and reply.text == other.text and is_public("reply", reply.text):
         yield Offer(f"the whole reply: {clip(reply.text, 60)}", {"equals": reply.text})
+
+
+def _documents(reply: Reply, other: Reply, is_public: IsPublic) -> Iterator[Offer]:
+    """All documents of the reply, if they are the same each time."""
+    found, again = ([document.id for document in each.documents] for each in (reply, other))
+    if found and found == again and all(is_public("document", name) for name in found):
+        yield Offer(f"documents {clip(', '.join(found), _MAX_TEXT)}", {"documents": list(dict.fromkeys(found))})
 
 
 def _rows(change: RowChange, again: RowChange, is_public: IsPublic) -> Iterator[Offer]:

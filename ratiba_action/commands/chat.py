@@ -6,6 +6,7 @@ import json
 import re
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, replace
@@ -155,6 +156,11 @@ def _inputs(arguments: argparse.Namespace, settings: Settings, environment: Muta
     from ratiba_action.run.evaluation_inputs import read_inputs
 
     inputs = read_inputs(change_request(arguments, settings, environment, failed=False))
+    if inputs.configuration.system.replay is not None:
+        raise UsageError(
+            f"Nobody can talk with the system of {settings.config}: 'system.replay' only repeats captured replies.",
+            "Name the system that gave these replies, for example with 'system.adapter'.",
+        )
     # What the change did to recordings says nothing about a conversation that has none.
     return replace(inputs, edited_recordings=0)
 
@@ -362,6 +368,7 @@ class _Talk:
         from ratiba_action.util.persisted_credentials import persisted_credentials
 
         self._starting, self._ledger, self._scratch, self._log = starting, ledger, scratch, log
+        self._command = "ratiba chat" if front is None else "ratiba view --chat"
         self._front, self._from_pipe = front or self._standard_streams, front is None and not sys.stdin.isatty()
         inputs = starting.inputs
         data = starting.about.data(CHAT, [{"user": "-"}])
@@ -425,17 +432,16 @@ class _Talk:
         from ratiba_action.commands.chat_terminal import ChatTerminal, Money, Screen
 
         starting = self._starting
-        mutants = (
-            _ScenarioMutants(self._inputs, starting.environment, starting.mutants).lines if starting.mutants else None
-        )
+        mutants = _ScenarioMutants(self._inputs, starting.environment, starting.mutants)
         return ChatTerminal(
             chat,
             front.lines,
             Screen(front.stream, self._redactor, front.as_json, front.columns),
             Money(lambda: self._ledger.spent, self._inputs.settings.budget_usd),
             self._write,
-            mutants,
+            mutants.lines if starting.mutants else None,
             self._label,
+            mutants.check_place,
             echo=front.echo,
         )
 
@@ -474,11 +480,11 @@ class _Talk:
         if settings.llm is Llm.REPLAY:
             return (
                 "llm is replay. Leave out --llm, or begin with the recorded answers of a scenario: "
-                "ratiba chat --scenario ID"
+                f"{self._command} --scenario ID"
             )
         return (
             "there is no key. Put one into RATIBA_ANTHROPIC_API_KEY or RATIBA_OPENAI_API_KEY, or begin with the "
-            "recorded answers of a scenario: ratiba chat --scenario ID"
+            f"recorded answers of a scenario: {self._command} --scenario ID"
         )
 
     def _base(self) -> "ArmInputs":
@@ -496,6 +502,12 @@ class _Talk:
         from ratiba_action.util.locked_folder import write_new_files
 
         draft, folder = self._starting.draft, self._inputs.settings.scenarios.rstrip("/")
+        taken = {scenario.id: scenario.path for scenario in self._inputs.suite.scenarios}
+        if saved.id in taken and taken[saved.id] != draft.path(saved.id):
+            raise UsageError(
+                f"Nothing was written: {taken[saved.id]} has a scenario {saved.id!r} already.",
+                "Choose another id: /save ID",
+            )
         note = _NOTE + (_WITHOUT_JUDGE.format(saved.id) if "metrics" in saved.data else "")
         content = draft.content(saved.data, note)
         if kinds := sorted(set(find_credentials(content.decode()))):
@@ -521,6 +533,17 @@ class _ScenarioMutants:
 
     def __init__(self, inputs: "RunInputs", environment: Mapping[str, str], maximum: int) -> None:
         self._inputs, self._environment, self._maximum = inputs, environment, maximum
+
+    def check_place(self, place: str) -> None:
+        """See ``CheckPlace``."""
+        if not self._maximum:
+            raise UsageError(f"No mutants of {place!r} are run: --mutants is 0.", "Leave the file out: /save ID")
+        found = _PLACE.fullmatch(place)
+        if found is None or not (self._inputs.repository / found["file"]).exists():
+            raise UsageError(
+                f"Nothing was written: the repository has no file {found['file'] if found else place!r}.",
+                "Give its path from the root of the repository, such as app/orders.py:12, or none: /save ID",
+            )
 
     async def lines(self, scenario_id: str, place: str) -> Sequence[str]:
         """Which faults the scenario catches, in words.
@@ -572,11 +595,21 @@ def _noticed(known: Mapping[str, Any], scenario_id: str, file: str, line: int | 
         yield f"fails if  {each['file']}:{each['line']} {fault}"
     if len(killed) > _LISTED:
         yield f"          and with {len(killed) - _LISTED} more faults"
-    if not killed:
-        where = f" in {file}{f':{line}' if line else ''}" if file else ""
-        yield f"No fault{where} of {len(mutants)} that were tried makes it fail."
-    need = sum(mutant["result"] == "needs_model" for _, mutant in mutants)
+    results = Counter(mutant["result"] for _, mutant in mutants)
+    tried = sum(results[name] for name in ("killed", "survived", "unobserved"))
+    need, aside = results["needs_model"], results["unexercised"]
+    where = f" in {file}{f':{line}' if line else ''}" if file else ""
+    if tried and not killed:
+        yield f"No fault{where} of {tried} that were tried makes it fail."
+    elif aside and not killed:
+        yield f"None of {aside} faults{where} is in code that the gate sees this conversation run."
+    elif not mutants:
+        chosen = f" among the {known['chosen']} of the file that were chosen" if line and known["chosen"] else ""
+        yield f"There is no fault to try{where}{chosen}."
     if need:
-        yield f"{need} faults of prompts need a model, which costs money: {_again(scenario_id, file)} --llm auto"
-    elif not killed:
+        more = f"{_again(scenario_id, file)} --llm auto"
+        yield f"{need} of the faults need a model, which costs money: {more}"
+    elif tried and not killed:
         yield f"Assert more with /expect, or try more faults: {_again(scenario_id, file)}"
+    elif not killed:
+        yield f"To try more: {_again(scenario_id, file)} --mutants {_MAX_MUTANTS}"

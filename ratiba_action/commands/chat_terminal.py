@@ -44,6 +44,8 @@ _BYTES = 65_536
 _MAX_LINE = 20_000
 _SHOWN_ROWS = 5
 _LABELS = ("good", "bad")
+_ALONE = frozenset({"undo", "new", "base", "help"})
+"""Commands without a value."""
 _WIDTH = 160
 
 
@@ -63,7 +65,10 @@ class LineReader(Protocol):
     """Where lines come from."""
 
     async def next(self) -> str | None:
-        """The next line without its end; None at the end of the input."""
+        """The next line without its end; None at the end of the input.
+
+        Bytes that are not UTF-8 are surrogates in it, as Python's ``surrogateescape`` has them.
+        """
         ...
 
 
@@ -100,6 +105,8 @@ class StandardInput:
             import readline  # noqa: F401 - input() has arrow keys and a history then
         try:
             return input(self._prompt)
+        except UnicodeDecodeError as error:
+            return error.object.decode("utf-8", "surrogateescape")
         except (EOFError, OSError):
             return None
 
@@ -112,7 +119,7 @@ class StandardInput:
                 read = b""
             self._rest, self._ended = self._rest + read, not read
         line, found, self._rest = self._rest.partition(b"\n")
-        return line.decode("utf-8", "replace").removesuffix("\r") if line or found else None
+        return line.decode("utf-8", "surrogateescape").removesuffix("\r") if line or found else None
 
 
 @contextlib.contextmanager
@@ -209,6 +216,8 @@ ShowMutants = Callable[[str, str], Awaitable[Sequence[str]]]
 
 The second text is a file of the system, or a file with a line; it is empty for its prompts and all of its code.
 """
+CheckPlace = Callable[[str], None]
+"""Raises ``UsageError`` where no mutants can be made of a file of the system, or of a file with a line."""
 
 
 @dataclass
@@ -228,6 +237,7 @@ class ChatTerminal:
     write: WriteScenario
     show_mutants: ShowMutants | None = None
     keep_label: KeepLabel | None = None
+    check_place: CheckPlace = lambda _place: None
     echo: bool = False
     failures: int = 0
     _saved: bool = field(default=True, init=False)
@@ -283,6 +293,8 @@ class ChatTerminal:
             self.screen.show("end", {"saved": False}, "\nNot saved. To write a scenario, end with: /save ID")
 
     async def _do(self, line: str) -> None:
+        if any("\ud800" <= letter <= "\udfff" for letter in line):
+            raise UsageError("The line is not UTF-8, so nothing was sent.", "Set the terminal, or the file, to UTF-8.")
         if len(line) > _MAX_LINE:
             raise UsageError(f"The line has {len(line):,} characters, and {_MAX_LINE:,} are allowed.", "Shorten it.")
         if not line.startswith("/"):
@@ -291,10 +303,12 @@ class ChatTerminal:
         name, _, rest = line[1:].partition(" ")
         command = self._commands().get(name)
         if command is None:
-            likely = did_you_mean(name, self._commands())
+            likely = did_you_mean(f"/{name}", [f"/{known}" for known in self._commands()])
             raise UsageError(
-                f"There is no command {f'/{name}'!r}{f'; {likely}' if likely else ''}.", "List them: /help"
+                f"There is no command {f'/{name}'!r}{f'; {likely}' if likely else '.'}", "List them: /help"
             )
+        if name in _ALONE and rest.strip():
+            raise UsageError(f"/{name} takes no value, and has {rest.strip()!r:.80}.", f"Write: /{name}")
         await command(rest.strip())
 
     def _commands(self) -> Mapping[str, Callable[[str], Awaitable[None]]]:
@@ -319,6 +333,8 @@ class ChatTerminal:
         await self._turn(partial(self.chat.say, text))
 
     async def _event(self, rest: str) -> None:
+        if not rest:
+            raise UsageError("/event needs an event.", 'Write: /event {"type": "paid"}')
         try:
             event = json.loads(rest)
         except (ValueError, RecursionError) as error:
@@ -367,11 +383,14 @@ class ChatTerminal:
         words = rest.split()
         at = next((number for number, word in enumerate(words) if word[0] in "+0123456789"), 0)
         if not at:
-            raise UsageError(f"{rest!r} is no name and phone number.", "Write: /as Wanjiku +254 700 000 101")
+            given = f"{rest!r} is no name with a phone number" if rest else "/as needs a name and a phone number"
+            raise UsageError(f"{given}.", "Write: /as Wanjiku +254 700 000 101")
         customer = {"name": " ".join(words[:at]), "phone": " ".join(words[at:])}
         await self._about(replace(self.chat.about, customer=customer))
 
     async def _now(self, rest: str) -> None:
+        if not rest:
+            raise UsageError("/now needs a time.", "Write: /now 2026-04-25T10:00:00+03:00")
         await self._about(replace(self.chat.about, now=rest))
 
     async def _about(self, about: About) -> None:
@@ -441,6 +460,9 @@ class ChatTerminal:
         scenario_id, _, place = rest.partition(" ")
         if not scenario_id:
             raise UsageError("/save needs an id.", "Write: /save books_a_massage")
+        place = place.strip()
+        if place:
+            self.check_place(place)
         saved = await self.chat.save(scenario_id)
         paths = self.write(saved)
         self._saved = True
@@ -451,7 +473,7 @@ class ChatTerminal:
         )
         if self.show_mutants is not None:
             self.screen.show("mutating", {"id": saved.id}, "  Faults are put into a copy of the system …")
-            found = await self.show_mutants(saved.id, place.strip())
+            found = await self.show_mutants(saved.id, place)
             self.screen.show("mutants", {"lines": list(found)}, "\n".join(f"  {line}" for line in found))
 
     async def _label(self, rest: str) -> None:

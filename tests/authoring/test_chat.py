@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from ratiba_action.authoring.chat_conversation import changes
 from ratiba_action.authoring.chat_expectations import expect_of, offers_of
 from ratiba_action.errors import BudgetError, ConfigurationError, RatibaError, SuiteError, UsageError, WorkerError
-from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
+from ratiba_action.metrics.search_metrics import CutParameters, RecallAtKMetric
+from ratiba_action.model.conversation import Document, Reply, SystemEvent, ToolCall
 from ratiba_action.model.measurement import Case, Score
 from tests.support.talks import ABOUT, GrowingTenants, Talk, load, talking
 
@@ -115,6 +116,28 @@ async def test_what_would_be_masked_is_not_offered() -> None:
         offers = await chat.offers()
     assert "123 456" not in str(offers)
     assert [dict(offer.expect) for offer in offers] == [{"state": "ASKING"}, {"events": [{"type": "call"}]}]
+
+
+async def test_documents_that_were_the_same_are_asserted_by_their_recall() -> None:
+    found = Reply("Argan.", None, documents=(Document("oil-1"), Document("oil-1"), Document("oil-2")))
+    async with talking(found, saved_as=["finds"], metric=lambda _: RecallAtKMetric(CutParameters(k=3))) as (chat, talk):
+        await chat.say("Une huile")
+        offers = await chat.offers()
+        assert [dict(offer.expect) for offer in offers] == [{"documents": ["oil-1", "oil-2"]}, {"equals": "Argan."}]
+        chat.expect(offers[:1])
+        saved = await chat.save("finds")
+        assert saved.data["assertions"] == [{"metric": "RecallAtKMetric", "threshold": 1.0, "with": {"k": 3}}]
+        assert saved.assertions == 1
+        talk.lines[0] = replace(found, documents=(Document("oil-1"), Document("oil-3")))
+        with pytest.raises(ConfigurationError, match=r"RecallAtKMetric is 0\.50"):
+            await chat.save("finds")
+
+
+async def test_documents_that_are_others_each_time_are_not_offered() -> None:
+    async with talking(Reply("Argan.", None, documents=(Document("oil-1"),))) as (chat, talk):
+        await chat.say("Une huile")
+        talk.lines[0] = Reply("Argan.", None, documents=(Document("oil-2"),))
+        assert [dict(offer.expect) for offer in await chat.offers()] == [{"equals": "Argan."}]
 
 
 async def test_no_tool_is_offered_once_one_was_called() -> None:

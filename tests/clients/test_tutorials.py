@@ -22,6 +22,9 @@ _PAGES = {
 }  # fmt: skip
 _SHARED = (PROJECT / "docs" / "tutorials.md").read_text(encoding="utf-8")
 _SYSTEM = {"assistant.py", "server.js", "server.py", "main.go"}
+_TALK = (
+    "Êtes-vous ouverts aujourd’hui ?\nTrois pains, s’il vous plaît.\n/expect\n/expect contains KES 195\n/save by_chat\n"
+)
 _CLIENTS = os.environ.get("RATIBA_TEST_CLIENTS")
 
 
@@ -81,9 +84,10 @@ def test_its_commands_pass_and_its_change_is_red(name: str, tmp_path: Path) -> N
     GitRepository(folder, os.environ["PATH"]).commit({})
     programs = f"{PROJECT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
-    def run(command: str) -> tuple[int, str]:
+    def run(command: str, typed: str = "") -> tuple[int, str]:
         done = subprocess.run(
             ["sh", "-ec", command],
+            input=typed,
             cwd=folder,
             env={"PATH": programs, "HOME": str(tmp_path)},
             capture_output=True,
@@ -98,10 +102,14 @@ def test_its_commands_pass_and_its_change_is_red(name: str, tmp_path: Path) -> N
     assert code == 0, printed
     assert "## Passed" in printed
     assert "bypass" not in printed
-    ((path, before, after),) = re.findall(r"In `(.+?)`, replace `(.+?)` by `(.+?)`, and \[run", page_of(name))
+    code, printed = run("ratiba chat --scenario order_bread --mutants 0", typed=_TALK)
+    assert code == 0, printed
+    ((path, before, after),) = re.findall(r"In `(.+?)`, replace `(.+?)` with `(.+?)` and \[run", page_of(name))
     text = (folder / path).read_text(encoding="utf-8")
     assert before in text
     (folder / path).write_text(text.replace(before, after), encoding="utf-8")
     code, printed = run(broken)
     assert code == 1, printed
     assert "KES 195" in printed
+    code, printed = run("ratiba gate --llm replay --mode blocking --scenario by_chat")
+    assert code == 1, printed

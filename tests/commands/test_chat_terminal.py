@@ -11,6 +11,7 @@ import pytest
 
 from ratiba_action.authoring.chat import Chat
 from ratiba_action.commands.chat_terminal import HELP, ChatTerminal, Money, Screen
+from ratiba_action.errors import UsageError
 from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
 from ratiba_action.model.scenario import Turn
 from ratiba_action.privacy.masking import Redactor
@@ -99,10 +100,15 @@ async def test_each_thing_is_an_object_of_json() -> None:
     ("line", "problem", "remedy"),
     [
         ("/undo", "no turn to take back", "Say something first."),
-        ("/bse", "no command '/bse'; did you mean 'base'?", "List them: /help"),
+        ("/bse", "no command '/bse'; did you mean '/base'?", "List them: /help"),
         ("/event paid", "not JSON", 'Write: /event {"type": "paid"}'),
         ("/event [1]", "no JSON object", 'Write: /event {"type": "paid"}'),
-        ("/as Wanjiku", "no name and phone number", "Write: /as Wanjiku +254 700 000 101"),
+        ("/undo 3", "/undo takes no value, and has '3'", "Write: /undo"),
+        ("/event", "/event needs an event", 'Write: /event {"type": "paid"}'),
+        ("/as", "/as needs a name and a phone number", "Write: /as Wanjiku +254 700 000 101"),
+        ("/now", "/now needs a time", "Write: /now 2026-04-25T10:00:00+03:00"),
+        ("Sal\udcffut", "not UTF-8, so nothing was sent", "Set the terminal, or the file, to UTF-8."),
+        ("/as Wanjiku", "'Wanjiku' is no name with a phone number", "Write: /as Wanjiku +254 700 000 101"),
         ("/now tomorrow", "is not a date and time", ""),
         ("/judge", "needs a metric", "Write: /judge SwahiliFluencyMetric"),
         ("/save", "needs an id", "Write: /save books_a_massage"),
@@ -155,6 +161,15 @@ async def test_a_saved_scenario_names_its_files_and_what_it_catches_and_is_not_m
     assert "Written: scenarios/books.yaml" in shown
     assert "fails if  app.py:3 (books)" in shown
     assert "Not saved" not in shown
+
+
+async def test_nothing_is_saved_if_no_mutants_can_be_made_of_the_file_that_is_named() -> None:
+    def refuse(place: str) -> None:
+        raise UsageError(f"There is no file {place!r}.", "Name another one.")
+
+    shown = await typed("Un massage", "/expect all", "/save books none.py:3", check_place=refuse)
+    assert "There is no file 'none.py:3'. Name another one." in shown
+    assert "Written" not in shown
 
 
 async def test_this_checkout_and_the_base_stand_side_by_side() -> None:

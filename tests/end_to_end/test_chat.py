@@ -191,7 +191,22 @@ async def test_what_is_said_on_a_page_is_the_same_conversation_and_becomes_scena
     gate = await talkative.gate("--scenario", "greets", RATIBA_LLM="replay")
     assert gate.code == 0, gate.printed
     assert len(talkative.models.received) == 2
+    calibrated = await asyncio.to_thread(lambda: calibrate(talkative.small))
+    assert {each["n"] for each in json.loads(calibrated.stdout)["agreements"]} == {1}, calibrated.stderr
     assert talkative.journals == []
+
+
+def calibrate(small: SmallRepository) -> subprocess.CompletedProcess[str]:
+    """Measure how far the judges agree with the labels."""
+    return subprocess.run(
+        [sys.executable, "-m", "ratiba_action", "calibrate", "run", "--json"],
+        cwd=small.folder,
+        env=small.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
 
 
 def _talk_on_a_page(small: SmallRepository) -> None:

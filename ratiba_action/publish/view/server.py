@@ -29,13 +29,20 @@ MAX_BODY = 65_536
 MAX_READERS = 64
 """Streams of events at a time, so that no page can take every descriptor of the process."""
 MAX_CONNECTIONS = 2 * MAX_READERS
-"""Open ones at a time, with a token or without: others on this machine may connect, too."""
+"""Open ones at a time that have sent the token."""
+MAX_UNKNOWN = 96
+"""Open ones at a time that have not sent it: others on this machine may connect, too. The oldest is closed for a new
+one, so that nobody keeps a reader out by opening many: a reader sends the token at once."""
+_BACKLOG = 32
+"""Connections that are accepted at once: a third of the unknown ones, so that none is closed before it was read."""
 IDLE_SECONDS = 5.0
 """How long a connection stays open without a whole request, the first or the next."""
 _POLL_SECONDS = 0.2
 _STILL_HERE_SECONDS = 15.0
 _SHUTDOWN_SECONDS = 1.0
 _TYPES = {"html": "text/html", "json": "application/json", "svg": "image/svg+xml"}
+_CLOSING = frozenset({403, 421, 503})
+"""Statuses after which a connection is closed: whoever was refused so has no use for it."""
 _WHOLE = 3
 """Parts of a path: what stands before it, the token, and the page."""
 _OURS = frozenset({"", "none", "same-origin"})
@@ -97,20 +104,31 @@ class ViewAddress:
         return f"{self.base}/{self.token}/{self.page}"
 
 
-class _Door(asyncio.Protocol):
-    """Hands a connection on to aiohttp, which has no limit of its own, or closes it."""
+class _Connections:
+    """Which open connections have sent the token. Aiohttp, which serves them, has no limit of its own.
+
+    Args:
+        server: whose connections these are, in the order in which they were opened.
+    """
 
     def __init__(self, server: web.Server) -> None:
         self._server = server
+        self._known = set[web.RequestHandler]()
 
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """See ``asyncio.Protocol``."""
-        if not isinstance(transport, asyncio.Transport) or len(self._server.connections) >= MAX_CONNECTIONS:
-            transport.close()
-            return
-        handler = self._server()
-        transport.set_protocol(handler)
-        handler.connection_made(transport)
+    def make_room(self) -> None:
+        """Close the oldest connection that has not sent the token, if there are too many of these."""
+        open_now = [each for each in self._server.connections if each.transport is not None]
+        unknown = [each for each in open_now if each not in self._known]
+        if len(unknown) >= MAX_UNKNOWN:
+            unknown[0].force_close()
+
+    def admit(self, connection: web.RequestHandler) -> bool:
+        """Note that a connection has sent the token; whether it may stay open."""
+        self._known.intersection_update(self._server.connections)
+        if connection not in self._known and len(self._known) >= MAX_CONNECTIONS:
+            return False
+        self._known.add(connection)
+        return True
 
 
 class _ViewServer:
@@ -129,6 +147,7 @@ class _ViewServer:
         self._changed, self._ready, self._ended = asyncio.Event(), asyncio.Event(), False
         self._readers = 0
         self._hosts: frozenset[str] = frozenset()
+        self._connections: _Connections | None = None
 
     async def start(self, port: int) -> tuple[web.AppRunner, asyncio.Server, ViewAddress]:
         application = web.Application(client_max_size=MAX_BODY)
@@ -145,8 +164,14 @@ class _ViewServer:
         await runner.setup()
         server = runner.server
         assert server is not None  # noqa: S101 - the runner was set up
+        connections = self._connections = _Connections(server)
+
+        def connect() -> asyncio.Protocol:
+            connections.make_room()
+            return server()
+
         try:
-            listening = await asyncio.get_running_loop().create_server(lambda: _Door(server), HOST, port)
+            listening = await asyncio.get_running_loop().create_server(connect, HOST, port, backlog=_BACKLOG)
         except OSError as error:
             await runner.cleanup()
             raise UsageError(
@@ -198,9 +223,13 @@ class _ViewServer:
             parts = request.path.split("/", 2)
             place, path = parts[1:] if len(parts) == _WHOLE else ("", "")
             self._refuse_unknown(place)
+            self._refuse_too_many(request)
             return await self._admitted(request, path)
         except _RefusedRequestError as refused:
-            return web.Response(status=refused.status, text=f"{refused}\n")
+            response = web.Response(status=refused.status, text=f"{refused}\n")
+            if refused.status in _CLOSING:
+                response.force_close()
+            return response
 
     def _refuse_foreign(self, request: web.Request) -> None:
         """Refuse what a page of somebody else has asked for, whatever it knows.
@@ -224,6 +253,10 @@ class _ViewServer:
     def _refuse_unknown(self, token: str) -> None:
         if not hmac.compare_digest(token.encode("utf-8", "replace"), self._token.encode()):
             raise _RefusedRequestError(403, "The address has no valid token. Use the one that ratiba view has printed.")
+
+    def _refuse_too_many(self, request: web.Request) -> None:
+        if self._connections is None or not self._connections.admit(request.protocol):
+            raise _RefusedRequestError(503, f"{MAX_CONNECTIONS} connections are open already. Close some pages.")
 
     async def _admitted(self, request: web.Request, path: str) -> web.StreamResponse:
         if self._chat is not None and path == "chat/say":

@@ -10,7 +10,7 @@ import pytest
 
 from ratiba_action.errors import UsageError
 from ratiba_action.history.run_files import find_runs
-from ratiba_action.publish.view.server import HEADERS, MAX_BODY, MAX_CONNECTIONS
+from ratiba_action.publish.view.server import HEADERS, MAX_BODY, MAX_CONNECTIONS, MAX_UNKNOWN
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
 from tests.support.eventually import eventually
@@ -138,28 +138,45 @@ def test_an_address_that_somebody_follows_from_elsewhere_is_shown(pages: ServedP
     assert get(pages, Host=f"localhost:{port}").status == 200
 
 
-def test_no_more_connections_than_the_limit_are_open(tmp_path: Path) -> None:
+def test_no_more_connections_that_sent_the_token_than_the_limit_are_open(tmp_path: Path) -> None:
     with served(tmp_path, chat=Heard()) as pages, ExitStack() as opened:
         host = pages.address.base.removeprefix("http://")
-        port = int(host.rpartition(":")[2])
         unfinished = (
             f"POST /{pages.address.token}/chat/say HTTP/1.1\r\nHost: {host}\r\nOrigin: {pages.address.base}\r\n"
             "Content-Type: application/json\r\nContent-Length: 9\r\n\r\n"
         )
-        held = [opened.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(MAX_CONNECTIONS)]
-        for each in held:
-            each.sendall(unfinished.encode())
-        with pytest.raises((ConnectionError, IndexError)):  # no line of an answer
-            get(pages)
+        for _ in range(MAX_CONNECTIONS):
+            opened.enter_context(connected(pages)).sendall(unfinished.encode())
+        eventually(lambda: get(pages).status, until=lambda status: status == 503)
         opened.close()
-        eventually(lambda: answers(pages))
+        eventually(lambda: get(pages).status, until=lambda status: status == 200)
 
 
-def answers(pages: ServedPages) -> bool:
-    try:
-        return get(pages).status == 200
-    except (ConnectionError, IndexError):
-        return False
+def test_whoever_opens_connections_without_the_token_loses_the_oldest_and_keeps_no_reader_out(tmp_path: Path) -> None:
+    with served(tmp_path) as pages, ExitStack() as opened:
+        reader = EventStream(pages.folder)
+        next(iter(reader))
+        held = [opened.enter_context(connected(pages)) for _ in range(3 * MAX_UNKNOWN)]
+        assert get(pages).status == 200
+        assert [each.recv(1) for each in held[:MAX_UNKNOWN]] == [b""] * MAX_UNKNOWN
+        log = GrowingLog(tmp_path)
+        log.begin(scenarios=5)
+        reader.run_until(planned=5)
+        reader.close()
+
+
+def test_a_connection_that_was_refused_is_closed(pages: ServedPages) -> None:
+    with connected(pages) as connection:
+        host = pages.address.base.removeprefix("http://")
+        connection.sendall(f"GET /x/index.html HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        answer = b""
+        while read := connection.recv(65_536):
+            answer += read
+    assert answer.startswith(b"HTTP/1.1 403")
+
+
+def connected(pages: ServedPages) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", int(pages.address.base.rpartition(":")[2])), timeout=60)
 
 
 def test_a_connection_without_a_whole_request_is_closed(pages: ServedPages) -> None:
