@@ -192,12 +192,14 @@ def _run_prepared(prepared: _Prepared, environment: MutableMapping[str, str]) ->
     from ratiba_action.commands.gate_run import run as run_gate
     from ratiba_action.production.datasets.experiment import Experiment
     from ratiba_action.production.datasets.scratch_suite import scratch_folder
+    from ratiba_action.run.composition import REAL_WORLD
 
     task = prepared.task
     experiment = Experiment(task.access, task.dataset, prepared.suite.items)
     root = _root(task.repository)
+    world = replace(REAL_WORLD, tracer=experiment.tracer)
     with scratch_folder(root, task.settings.scenarios, prepared.suite) as folder:
-        return run_gate(_of_gate(prepared.options, task, folder, root), environment, experiment.tracer)
+        return run_gate(_of_gate(prepared.options, task, folder, root), environment, world=world)
 
 
 def _root(repository: Path) -> Path:

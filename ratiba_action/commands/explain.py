@@ -146,8 +146,9 @@ def change_request(
     """
     from ratiba_action.commands.gate_options import read_options
     from ratiba_action.commands.gate_request import run_request
+    from ratiba_action.decide.deciding import decide
 
-    return run_request(replace(read_options(arguments, environment), failed=failed), environment, settings)
+    return run_request(replace(read_options(arguments, environment), failed=failed), environment, settings, decide)
 
 
 def _lines(found: "Explanation") -> Iterator[str]:
