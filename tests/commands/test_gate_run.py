@@ -78,12 +78,12 @@ def test_what_is_wrong_with_rules_and_event_is_said_at_once_and_nothing_is_writt
 
 
 def test_a_change_that_nobody_has_merged_spends_no_key(gate: GateWithoutGit) -> None:
-    found = decided(subject=Subject(event="pull_request"), unmerged="The base is not known.")
+    found = decided(subject=Subject(event="schedule"), unmerged="The base is not known.")
     key = {"RATIBA_ANTHROPIC_API_KEY": "sk-ant-0123456789", "GITHUB_ACTIONS": "true"}
     ended = gate.gate(found, {"llm": "live"}, key)
     assert ended.code == 3, ended.printed
-    assert "No key, ledger or token is used, because nobody has merged this configuration." in ended.comment
-    assert "The base is not known." in ended.comment
+    why = "No key, ledger or token is used, because nobody has merged this configuration. The base is not known."
+    assert f"No model is called. {why}" in ended.comment
     assert report_of(ended).results == ()
 
 
