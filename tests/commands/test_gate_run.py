@@ -102,7 +102,7 @@ def test_the_failed_ones_of_the_last_run_can_be_run_alone(gate: GateWithoutGit) 
 
 
 def test_a_dry_run_names_mode_and_plan_and_writes_nothing(gate: GateWithoutGit) -> None:
-    ended = gate.gate(dry_run=True)
+    ended = gate.gate(dry_run=True, environment={"RATIBA_DATABASE_URL": "postgresql://127.0.0.1:1/none"})
     assert ended.code == 0, ended.printed
     assert "Would run 2 scenarios with 2 turns," in ended.printed
     assert not gate.report.exists()
