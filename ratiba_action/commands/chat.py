@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from ratiba_action.commands.options import add_json, add_repo, count_option
 from ratiba_action.errors import ConfigurationError, SuiteError, UsageError
 from ratiba_action.model.answer_origin import Llm
+from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import clip
 
@@ -200,7 +201,8 @@ def _inputs(options: ChatOptions, settings: Settings, environment: MutableMappin
     from ratiba_action.run.evaluation_inputs import read_inputs
 
     scenarios = (options.scenario,) if options.scenario else ()
-    asked = GateOptions(inputs=options.inputs, repo=options.repo or "", scenarios=scenarios)
+    seconds = read_deadline("", environment)
+    asked = GateOptions(inputs=options.inputs, repo=options.repo or "", scenarios=scenarios, seconds=seconds)
     inputs = read_inputs(run_request(asked, environment, settings, decide))
     # What the change did to recordings says nothing about a conversation that has none.
     return replace(inputs, edited_recordings=0)
