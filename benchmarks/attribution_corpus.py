@@ -24,7 +24,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ratiba_action.commands.explain import change_request
+from ratiba_action.commands.gate_options import GateOptions
+from ratiba_action.commands.gate_request import run_request
+from ratiba_action.decide.deciding import decide
 from ratiba_action.diagnosis.partial_runs import explain
 from ratiba_action.llm.scripted_answers import Step
 from ratiba_action.model.attribution import ChangedPart, Explanation, Finding
@@ -431,8 +433,7 @@ def measure(pull_request: PullRequest, judge: NoisyJudge, progress: Callable[[st
         os.environ.update(HOME=scratch, RATIBA_ANTHROPIC_API_KEY=KEY if pull_request.judged else "")
         given = {"llm": "auto" if pull_request.judged else "replay", "anthropic-base-url": url, "budget-usd": "50"}
         settings = read_settings(os.environ, given)
-        arguments = argparse.Namespace(repo=str(folder), scenario=[], concurrency=None, deadline=None)
-        inputs = read_inputs(change_request(arguments, settings, os.environ, failed=False))
+        inputs = read_inputs(run_request(GateOptions(repo=str(folder)), os.environ, settings, decide))
         found = explain(
             inputs, Ledger(settings.budget_usd), open_session=open_session, max_runs=MAX_RUNS, progress=progress
         )

@@ -14,10 +14,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.explain import change_request
 from ratiba_action.commands.options import add_json, add_repo, count_option
 from ratiba_action.errors import ConfigurationError, SuiteError, UsageError
 from ratiba_action.model.answer_origin import Llm
+from ratiba_action.settings.run_deadline import read_deadline
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.util.text import clip
 
@@ -87,15 +87,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--language", metavar="CODE", help="language of the conversation (default: that of the suite)")
     parser.add_argument(
         "--mutants",
-        default=str(_MUTANTS),
         metavar="N",
         help=f"after /save, run at most N mutants with recorded answers, 0 for none (default: {_MUTANTS})",
     )
     add_json(parser, "print a JSON object for each thing that happens, one a line")
 
 
-def run(
-    arguments: argparse.Namespace,
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatOptions:
+    """What somebody asks of a chat: by ``ratiba chat``, or by ``ratiba view --chat``.
+
+    Args:
+        inputs: of the action, by name.
+        repo: folder of the checkout; None for the environment's, or the current one.
+        scenario: id of the scenario that it begins like.
+        trace: file or id of the conversation of production that it begins with.
+        turn: how many turns of that are repeated; None for all.
+        tenants: file about the tenants of a trace.
+        language: of the conversation; None for that of the suite.
+        mutants: how many are run after a scenario was saved; None for the default.
+        json: print JSON.
+    """
+
+    inputs: Mapping[str, str]
+    repo: str | None = None
+    scenario: str | None = None
+    trace: str | None = None
+    turn: str | None = None
+    tenants: str | None = None
+    language: str | None = None
+    mutants: str | None = None
+    json: bool = False
+
+
+def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
+    """Talk on the terminal, or by a pipe; see ``talk``."""
+    given = {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS}
+    options = ChatOptions(
+        inputs={name: value for name, value in given.items() if value is not None},
+        repo=arguments.repo,
+        scenario=arguments.scenario,
+        trace=arguments.trace,
+        turn=arguments.turn,
+        tenants=arguments.tenants,
+        language=arguments.language,
+        mutants=arguments.mutants,
+        json=arguments.json,
+    )
+    return talk(options, environment)
+
+
+def talk(
+    options: ChatOptions,
     environment: MutableMapping[str, str],
     open_session: "OpenSession | None" = None,
     front: "OpenFront | None" = None,
@@ -121,29 +164,29 @@ def run(
     from ratiba_action.run.composition import open_session as open_real_session
     from ratiba_action.run.inputs import RunLog, SilentProgress
 
-    maximum = count_option("--mutants", arguments.mutants, _MAX_MUTANTS, minimum=0)
-    chosen = arguments.scenario
-    arguments.scenario = [chosen] if chosen else []
-    settings = _settings(arguments, environment)
-    inputs = _inputs(arguments, settings, environment)
-    session = _traced(arguments, settings, environment, inputs.repository)
+    maximum = _MUTANTS
+    if options.mutants is not None:
+        maximum = count_option("--mutants", options.mutants, _MAX_MUTANTS, minimum=0)
+    chosen = options.scenario
+    settings = _settings(options.inputs, environment)
+    inputs = _inputs(options, settings, environment)
+    session = _traced(options, settings, environment, inputs.repository)
     draft = _Draft(inputs)
-    about = draft.about(arguments.language, next(iter(inputs.selection.scenarios)) if chosen else None, session)
+    about = draft.about(options.language, next(iter(inputs.selection.scenarios)) if chosen else None, session)
     recorded = model_recordings(read_folder(inputs.recordings, [chosen])).get(chosen, ()) if chosen else ()
-    starting = _Starting(arguments.json, maximum, environment, draft, about, tuple(recorded), session, KeptAnswers())
+    starting = _Starting(options.json, maximum, environment, draft, about, tuple(recorded), session, KeptAnswers())
     ledger = Ledger(settings.budget_usd)
     with scratch_folder() as scratch, terminal_as_it_was():
         talk = _Talk(starting, ledger, scratch, RunLog(SilentProgress(), answered=starting.answers.keep), front)
         return talk.run(open_session or open_real_session)
 
 
-def _settings(arguments: argparse.Namespace, environment: Mapping[str, str]) -> Settings:
+def _settings(given: Mapping[str, str], environment: Mapping[str, str]) -> Settings:
     """The inputs; with a key the system calls models, as whoever talks with it expects.
 
     Raises:
         ConfigurationError: an input is invalid.
     """
-    given = {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS}
     settings = read_settings(environment, given)
     if settings.llm is Llm.REPLAY:
         return settings
@@ -152,10 +195,16 @@ def _settings(arguments: argparse.Namespace, environment: Mapping[str, str]) -> 
     return replace(live, llm=Llm.AUTO)
 
 
-def _inputs(arguments: argparse.Namespace, settings: Settings, environment: MutableMapping[str, str]) -> "RunInputs":
+def _inputs(options: ChatOptions, settings: Settings, environment: MutableMapping[str, str]) -> "RunInputs":
+    from ratiba_action.commands.gate_options import GateOptions
+    from ratiba_action.commands.gate_request import run_request
+    from ratiba_action.decide.deciding import decide
     from ratiba_action.run.evaluation_inputs import read_inputs
 
-    inputs = read_inputs(change_request(arguments, settings, environment, failed=False))
+    scenarios = (options.scenario,) if options.scenario else ()
+    seconds = read_deadline("", environment)
+    asked = GateOptions(inputs=options.inputs, repo=options.repo or "", scenarios=scenarios, seconds=seconds)
+    inputs = read_inputs(run_request(asked, environment, settings, decide))
     if inputs.configuration.system.replay is not None:
         raise UsageError(
             f"Nobody can talk with the system of {settings.config}: 'system.replay' only repeats captured replies.",
@@ -166,7 +215,7 @@ def _inputs(arguments: argparse.Namespace, settings: Settings, environment: Muta
 
 
 def _traced(
-    arguments: argparse.Namespace, settings: Settings, environment: Mapping[str, str], repository: Path
+    options: ChatOptions, settings: Settings, environment: Mapping[str, str], repository: Path
 ) -> "TracedConversation | None":
     """The conversation of production that --from names, as far as --turn; None without one.
 
@@ -182,9 +231,9 @@ def _traced(
     from ratiba_action.production.tenants import tenants_outside
     from ratiba_action.run.event_logging import required_access
 
-    name = arguments.trace
+    name = options.trace
     if name is None:
-        unused = [option for option in ("turn", "tenants") if getattr(arguments, option) is not None]
+        unused = [name for name in ("turn", "tenants") if getattr(options, name) is not None]
         if unused:
             raise UsageError(f"--{unused[0]} is for a conversation of production.", "Add --from TRACE.")
         return None
@@ -193,11 +242,11 @@ def _traced(
     else:
         access = required_access(settings, environment, f"there is neither a file nor a trace {name!r} to read")
         try:
-            traced = read_trace(access, name, tenants_outside(arguments.tenants, repository))
+            traced = read_trace(access, name, tenants_outside(options.tenants, repository))
         except LangfuseError as error:
             raise server_failed(error) from error
     count = len(traced.turns)
-    last = count if arguments.turn is None else count_option("--turn", arguments.turn, count, minimum=0)
+    last = count if options.turn is None else count_option("--turn", options.turn, count, minimum=0)
     return replace(traced, turns=traced.turns[:last])
 
 

@@ -164,12 +164,15 @@ def add_suite_options(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
-def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], purpose: str) -> DatasetTask:
+def read_task(
+    arguments: argparse.Namespace, environment: Mapping[str, str], purpose: str, named: str | None = None
+) -> DatasetTask:
     """Everything that a task needs before it calls the server.
 
     Args:
         arguments: with those of ``add_suite_options``, or of the gate.
         purpose: what cannot be done without keys, for the message.
+        named: the target, or the dataset, of a command that takes one by position.
 
     Raises:
         UsageError: an option is invalid, or keys are missing.
@@ -184,7 +187,6 @@ def read_task(arguments: argparse.Namespace, environment: Mapping[str, str], pur
     repository = repository_of(arguments, environment)
     if not repository.is_dir():
         raise UsageError(f"There is no folder {str(repository)!r}.", "Give the checkout with --repo.")
-    named = getattr(arguments, "named", None)
     target = TARGETS.get(named or "")
     if target is not None:
         named = None if arguments.dataset is not None else target.dataset

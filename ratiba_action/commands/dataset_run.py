@@ -107,7 +107,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     """
     if arguments.named == ALL and arguments.dataset is None:
         return _run_all(arguments, environment)
-    return _run_prepared(_prepared(arguments, environment), environment)
+    return _run_prepared(_prepared(arguments, environment, arguments.named), environment)
 
 
 def _run_all(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
@@ -121,9 +121,7 @@ def _run_all(arguments: argparse.Namespace, environment: MutableMapping[str, str
         option = (given or ["--system-type"])[0]
         raise UsageError(f"{option} is about one dataset, and {ALL} runs {len(TARGETS)}.", "Run them one by one.")
     budget = parse_option("--budget-usd", arguments.budget_usd, parse_usd) if arguments.budget_usd else None
-    every = [
-        (name, _prepared(argparse.Namespace(**{**vars(arguments), "named": name}), environment)) for name in TARGETS
-    ]
+    every = [(name, _prepared(arguments, environment, name)) for name in TARGETS]
     codes = list[int]()
     left = every[0][1].task.settings.budget_usd if budget is None else budget
     for name, prepared in every:
@@ -169,13 +167,13 @@ class _Prepared:
     suite: "ScratchSuite"
 
 
-def _prepared(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> _Prepared:
+def _prepared(arguments: argparse.Namespace, environment: MutableMapping[str, str], named: str | None) -> _Prepared:
     from ratiba_action.production.datasets.local_suite import LocalSuite
     from ratiba_action.production.datasets.scratch_suite import scratch_suite
 
     options = read_options(arguments, environment)
     thresholds = parse_thresholds(arguments)
-    task = read_task(arguments, environment, "no dataset can be run")
+    task = read_task(arguments, environment, "no dataset can be run", named)
     stored = required_dataset(task)
     pulled, found = read_content(arguments, task, stored, LocalSuite(task.settings.scenarios))
     sys.stderr.write("".join(f"{printable(line)}\n" for line in (finding_lines(found) if found is not None else ())))
@@ -192,12 +190,14 @@ def _run_prepared(prepared: _Prepared, environment: MutableMapping[str, str]) ->
     from ratiba_action.commands.gate_run import run as run_gate
     from ratiba_action.production.datasets.experiment import Experiment
     from ratiba_action.production.datasets.scratch_suite import scratch_folder
+    from ratiba_action.run.composition import REAL_WORLD
 
     task = prepared.task
     experiment = Experiment(task.access, task.dataset, prepared.suite.items)
     root = _root(task.repository)
+    world = replace(REAL_WORLD, tracer=experiment.tracer)
     with scratch_folder(root, task.settings.scenarios, prepared.suite) as folder:
-        return run_gate(_of_gate(prepared.options, task, folder, root), environment, experiment.tracer)
+        return run_gate(_of_gate(prepared.options, task, folder, root), environment, world=world)
 
 
 def _root(repository: Path) -> Path:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.commands.options import add_json, add_repo, count_option
 from ratiba_action.model.answer_origin import Llm
-from ratiba_action.settings.settings import INPUTS, Settings, read_settings
+from ratiba_action.settings.settings import INPUTS, read_settings
 from ratiba_action.util.text import clip, printable
 
 if TYPE_CHECKING:
     from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation
     from ratiba_action.privacy.masking import Redactor
-    from ratiba_action.run.inputs import RunInputs, RunRequest
+    from ratiba_action.run.inputs import RunInputs
     from ratiba_action.run.session import OpenSession
 
 DESCRIPTION = """Find the lines of a change that make scenarios fail, or leave them without a recorded answer. The
@@ -78,6 +78,9 @@ def run(
         UsageError: an option is invalid, or there is no last run.
         RatibaError: configuration or scenarios are invalid, or the base cannot be read.
     """
+    from ratiba_action.commands.gate_options import read_options
+    from ratiba_action.commands.gate_request import run_request
+    from ratiba_action.decide.deciding import decide
     from ratiba_action.diagnosis.partial_runs import explain
     from ratiba_action.model.attribution import Finding
     from ratiba_action.money.budget import Ledger
@@ -89,7 +92,8 @@ def run(
 
     maximum = count_option("--runs", arguments.runs, _MAX_RUNS)
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_")) for name in _INPUTS})
-    request = change_request(arguments, settings, environment, failed=not arguments.scenario)
+    options = replace(read_options(arguments, environment), failed=not arguments.scenario)
+    request = run_request(options, environment, settings, decide)
     persisted = persisted_credentials(request.decided.change.git, environment)
     redactor = Redactor((*settings.secrets, *persisted.secrets))
     ledger = Ledger(settings.budget_usd)
@@ -130,24 +134,6 @@ def progress_with_keys(
     if inputs.llm != Llm.REPLAY and (line := keys_line(inputs.settings, inputs.configuration, environment)):
         progress(line)
     return progress
-
-
-def change_request(
-    arguments: argparse.Namespace, settings: Settings, environment: MutableMapping[str, str], *, failed: bool
-) -> "RunRequest":
-    """The request for the chosen scenarios, with the change between the working tree and its base.
-
-    Args:
-        arguments: with the options of ``change_options``, and ``scenario``.
-        failed: choose the scenarios that failed in the last run.
-
-    Raises:
-        UsageError: an option is invalid, or there is no last run.
-    """
-    from ratiba_action.commands.gate_options import read_options
-    from ratiba_action.commands.gate_request import run_request
-
-    return run_request(replace(read_options(arguments, environment), failed=failed), environment, settings)
 
 
 def _lines(found: "Explanation") -> Iterator[str]:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ratiba_action.commands.gate_options import GateOptions
-from ratiba_action.decide.deciding import DecideRequest, decide, event_of, request_of
+from ratiba_action.decide.deciding import DecideChange, DecideRequest, event_of, request_of
 from ratiba_action.errors import UsageError
 from ratiba_action.history.files import NO_BASELINE, read_named_baseline
 from ratiba_action.model.change import Mode
@@ -34,14 +34,16 @@ class AskedRun:
     problems: tuple[str, ...]
 
 
-def asked_run(options: GateOptions, environment: MutableMapping[str, str], settings: Settings) -> AskedRun:
+def asked_run(
+    options: GateOptions, environment: MutableMapping[str, str], settings: Settings, decide_change: DecideChange
+) -> AskedRun:
     """The run that is asked for, and all that is wrong with it, before anything is run.
 
     Raises:
         UsageError: options cannot be used together; or as ``run_request`` does.
     """
     _refuse_contradictions(options, settings)
-    request = authorized(run_request(options, environment, settings))
+    request = authorized(run_request(options, environment, settings, decide_change))
     decided = request.decided
     problems = (
         *decided.wrong_rules,
@@ -52,7 +54,9 @@ def asked_run(options: GateOptions, environment: MutableMapping[str, str], setti
     return AskedRun(request, problems)
 
 
-def run_request(options: GateOptions, environment: MutableMapping[str, str], settings: Settings) -> RunRequest:
+def run_request(
+    options: GateOptions, environment: MutableMapping[str, str], settings: Settings, decide_change: DecideChange
+) -> RunRequest:
     """The request of the run, with the decision about the change.
 
     Raises:
@@ -60,7 +64,7 @@ def run_request(options: GateOptions, environment: MutableMapping[str, str], set
     """
     repository = _checkout(options.repo, environment)
     event = event_of(environment, repository, options.event or None, options.event_name or None)
-    decided = decide(_decide_request(event, settings, _selecting(options)), environment)
+    decided = decide_change(_decide_request(event, settings, _selecting(options)), environment)
     if options.watch:
         # Each run is compared with the one before; a run of the base would take as long again.
         decided = replace(decided, change=decided.change.without_base)

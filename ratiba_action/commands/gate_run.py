@@ -31,13 +31,12 @@ from ratiba_action.reporting.wording import mode_line, selection_line
 from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.cache_place import cache_folder
 from ratiba_action.run.changed_requests import raised_by_requests, raised_by_shards
-from ratiba_action.run.composition import open_session as open_real_session
+from ratiba_action.run.composition import REAL_WORLD, World
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
-from ratiba_action.run.event_logging import Tracer, open_event_log, run_ended, tracer_of
+from ratiba_action.run.event_logging import open_event_log, run_ended
 from ratiba_action.run.gate import evaluate, evaluate_shard
 from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
-from ratiba_action.run.judging_start import judging_begun
 from ratiba_action.run.lifecycle import Lifecycle, in_pipeline, leave_early
 from ratiba_action.run.paid_run import go_on_with_earlier
 from ratiba_action.run.planned_run import plan_run, plan_shard
@@ -60,15 +59,10 @@ _PATIENCE = 3.0
 def run(
     options: GateOptions,
     environment: MutableMapping[str, str],
-    tracer: Tracer = tracer_of,
     kept: Kept | None = None,
-    open_session: OpenSession = open_real_session,
+    world: World = REAL_WORLD,
 ) -> int:
     """Run the gate.
-
-    Args:
-        tracer: makes the function that sends the run's traces.
-        open_session: makes what scenarios run in.
 
     Raises:
         UsageError: an option is invalid; nothing is published then.
@@ -79,7 +73,7 @@ def run(
     stream = sys.stderr if options.json else sys.stdout
     publication = full_publication(settings, environment, stream, options.verbosity)
     publication.hide_secrets()
-    asked = asked_run(options, environment, settings)
+    asked = asked_run(options, environment, settings, world.decide_change)
     problems = (*problems, *asked.problems)
     if problems and not in_pipeline(environment):
         raise SuiteError([FileProblem("inputs", 0, problem) for problem in problems])
@@ -97,8 +91,8 @@ def run(
 
         JudgeCache(cache_folder(environment, request.repository), log.note).clear()
     with interruption.noting():
-        run = Lifecycle(request, log, publication, tracer)
-        evaluate = partial(_report, run, problems, open_session)
+        run = Lifecycle(request, log, publication, world.tracer)
+        evaluate = partial(_report, run, problems, world)
         show = partial(_show, publication, options.baseline_out, as_json=options.json)
         return run.conclude(evaluate, partial(_with_calibration, request), show)
 
@@ -120,7 +114,7 @@ def inputs_of(options: GateOptions, environment: MutableMapping[str, str]) -> Ru
         RatibaError: an option, the configuration or a scenario is invalid.
     """
     settings, problems = read_settings_leniently(environment, options.inputs)
-    request = run_request(options, environment, settings)
+    request = run_request(options, environment, settings, REAL_WORLD.decide_change)
     refuse_wrong_start(request.decided, problems)
     return read_inputs(request)
 
@@ -162,7 +156,7 @@ def _with_calibration(request: RunRequest, report: "Report") -> "Report":
     return replace(report, notes=in_order((*report.notes, *notes)))
 
 
-def _report(run: Lifecycle, problems: Sequence[str], open_session: OpenSession) -> "Report | None":
+def _report(run: Lifecycle, problems: Sequence[str], world: World) -> "Report | None":
     """The report of the run; None for a dry run, which only prints. The log has the run's events."""
     run.go_on()
     request, publication = run.request, run.publication
@@ -174,12 +168,12 @@ def _report(run: Lifecycle, problems: Sequence[str], open_session: OpenSession) 
         # A dry run and the decide step print it in detail.
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
     if not request.shard_reports:
-        with judging_begun(request) as run.request:
-            return _evaluated(run, None, open_session)
+        with world.begin_judging(request) as run.request:
+            return _evaluated(run, None, world.open_session)
     from ratiba_action.run.shard_folders import ShardFolders, report_folders  # for a merge alone
 
     with ShardFolders(report_folders(request.shard_reports)) as shard_folders:
-        return _evaluated(run, shard_folders, open_session)
+        return _evaluated(run, shard_folders, world.open_session)
 
 
 def _evaluated(run: Lifecycle, shard_folders: "ShardFolders | None", open_session: OpenSession) -> "Report | None":

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from ratiba_action.commands.explain import change_options, change_request, progress_with_keys
+from ratiba_action.commands.explain import change_options, progress_with_keys
 from ratiba_action.commands.options import count_option
 from ratiba_action.diagnosis.mutants import OPEN, Fate, LineMutants, LineProtection, MutantResult, lines_of, score_of
 from ratiba_action.errors import UsageError
@@ -72,6 +72,9 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         UsageError: an option is invalid, or there is nothing to run.
         RatibaError: configuration, scenarios or files are invalid.
     """
+    from ratiba_action.commands.gate_options import read_options
+    from ratiba_action.commands.gate_request import run_request
+    from ratiba_action.decide.deciding import decide
     from ratiba_action.diagnosis.mutation_runs import measure, read_files
     from ratiba_action.money.budget import Ledger
     from ratiba_action.privacy.masking import Redactor
@@ -84,7 +87,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     given = {name: getattr(arguments, name.replace("-", "_")) for name in (*_INPUTS, "report-dir")}
     # A mutant may do anything to its database: it gets one that ends with the run.
     settings = replace(read_settings(environment, given), database_url="")
-    inputs = read_inputs(change_request(arguments, settings, environment, failed=False))
+    inputs = read_inputs(run_request(read_options(arguments, environment), environment, settings, decide))
     scenarios = inputs.selection.scenarios if arguments.scenario else inputs.suite.scenarios
     if not scenarios:
         raise UsageError(f"There are no scenarios in {settings.scenarios!r}.", "Add one: ratiba init")

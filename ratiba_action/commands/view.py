@@ -121,19 +121,18 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
                 show(address)
 
         if arguments.chat:
-            return _talk(arguments, given, environment, lambda channel: _chat_page(viewed, announce, port, channel))
+            return _talk(arguments, environment, lambda channel: _chat_page(viewed, announce, port, channel))
         asyncio.run(_serve(viewed, announce, port=port))
     return 0
 
 
 def _talk(
     arguments: argparse.Namespace,
-    given: Mapping[str, str],
     environment: MutableMapping[str, str],
     page: "Callable[[ChatChannel], AbstractAsyncContextManager[None]]",
 ) -> int:
     """Talk with the system by a page; ends when somebody says so there, or by a signal."""
-    from ratiba_action.commands import chat
+    from ratiba_action.commands.chat import ChatOptions, talk
     from ratiba_action.commands.chat_terminal import Front
     from ratiba_action.publish.view.chat_channel import ChatChannel
 
@@ -143,12 +142,15 @@ def _talk(
         async with page(channel):
             yield Front(channel, channel, as_json=True, echo=True)
 
-    parser = argparse.ArgumentParser()
-    chat.add_arguments(parser)
-    shared = {name: value for name in ("report_dir", "config", "repo") if (value := getattr(arguments, name))}
-    options = {**{name.replace("_", "-"): value for name, value in shared.items()}, **given}
-    chosen = parser.parse_args([f"--{name}={value}" for name, value in options.items()])
-    return chat.run(chosen, environment, front=front)
+    named = {name: getattr(arguments, name.replace("-", "_")) for name in ("report-dir", "config", "budget-usd")}
+    options = ChatOptions(
+        inputs={name: value for name, value in named.items() if value is not None},
+        repo=arguments.repo,
+        scenario=arguments.scenario,
+        language=arguments.language,
+        mutants=arguments.mutants,
+    )
+    return talk(options, environment, front=front)
 
 
 @asynccontextmanager

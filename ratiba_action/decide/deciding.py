@@ -162,6 +162,10 @@ class Decided:
     wrong_rules: Sequence[str] = ()
 
 
+DecideChange = Callable[[DecideRequest, Mapping[str, str]], Decided]
+"""Decides about a change: ``decide``, or a function that needs neither an event nor a git repository."""
+
+
 def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
     """Decide the mode. Nothing that can be wrong with the world raises: every doubt is a reason to be blocking."""
     wrong_event: list[str] = []

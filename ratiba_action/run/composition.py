@@ -4,15 +4,16 @@ Everything heavy is imported here, inside functions, so that ``decide`` and a sk
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
 from functools import partial
 from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ratiba_action.checks.turn_checks import DetectLanguage
+from ratiba_action.decide.deciding import DecideChange, decide
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario
@@ -22,16 +23,23 @@ from ratiba_action.run.arms import base_inputs, base_of, head_inputs
 from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.closed_places import closed_places
 from ratiba_action.run.earlier_runs import github_history
-from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs, RunLog
+from ratiba_action.run.event_logging import Tracer, tracer_of
+from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs, RunLog, RunRequest
 from ratiba_action.run.judges import Judges, JudgesOfRun, calls_judge
-from ratiba_action.run.judging_start import judges_by_deepeval, open_judging, ready_to_judge, surroundings_of_judging
+from ratiba_action.run.judging_start import (
+    judges_by_deepeval,
+    judging_begun,
+    open_judging,
+    ready_to_judge,
+    surroundings_of_judging,
+)
 from ratiba_action.run.model_calls import ModelCalls, open_model_calls
 from ratiba_action.run.paid_run import (
     journal_place,
     require_reachable_servers,
 )
 from ratiba_action.run.services import NO_BASE, ArmServices, RunServices
-from ratiba_action.run.session import RunSession
+from ratiba_action.run.session import OpenSession, RunSession
 from ratiba_action.run.tenants import open_tenants
 from ratiba_action.settings.environment import has_proxy_password
 from ratiba_action.util.persisted_credentials import in_job, persisted_credentials
@@ -124,6 +132,27 @@ async def _begun(work: Coroutine[Any, Any, Opened]) -> AsyncIterator["asyncio.Ta
 
 open_session = partial(RunSession, open_services)
 """Makes the session of a run on what the gate runs by: a database, workers, a gateway and models."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What ``ratiba gate`` needs of the world besides the files of its checkout.
+
+    Args:
+        decide_change: says what has changed, by the event and the repository, and what mode that asks for.
+        begin_judging: gives a request back with what DeepEval runs in begun, and ends that.
+        open_session: makes what scenarios run in.
+        tracer: makes the function that sends the run's traces.
+    """
+
+    decide_change: DecideChange = decide
+    begin_judging: Callable[[RunRequest], AbstractContextManager[RunRequest]] = judging_begun
+    open_session: OpenSession = open_session
+    tracer: Tracer = tracer_of
+
+
+REAL_WORLD = World()
+"""Git, GitHub, processes, a database and models."""
 
 
 @asynccontextmanager

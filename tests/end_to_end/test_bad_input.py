@@ -283,40 +283,11 @@ def test_a_misspelt_variable_is_said(local: SmallRepository) -> None:
     assert "The variable RATIBA_BUDGET_USD is set, but no input reads it." in local.gate(RATIBA_BUDGET_USD="5").comment
 
 
-def test_only_what_was_asked_for_runs_and_the_comment_says_so(local: SmallRepository) -> None:
-    local.scenario("talks", "say hello")
-    local.scenario("sings", "say la")
-    ended = local.gate("--scenario", "sings")
-    assert ended.code == 0, ended.printed
-    assert "Only 1 of 2 scenarios was selected." in ended.comment
-
-
-def test_the_failed_ones_of_the_last_run_can_be_run_alone(local: SmallRepository) -> None:
-    local.scenario("talks", "say hello")
-    local.scenario("sings", "say la", expect="SUNG")
-    assert local.gate().code == 1
-    local.scenario("sings", "say la")
-    ended = local.gate("--failed")
-    assert ended.code == 0, ended.printed
-    assert ended.outputs["passed"] == 1
-    ended = local.gate("--failed")
-    assert ended.code == 2
-    assert "passed. Run: ratiba gate. Or name scenarios with --scenario." in ended.printed
-
-
 def test_a_refused_amount_says_the_limit_in_words_that_masking_keeps(local: SmallRepository) -> None:
     local.scenario("talks", "say hello")
     ended = local.gate("--budget-usd", "9999999")
     assert ended.code == 2
     assert "from 0 to 1 million" in ended.printed
-
-
-def test_a_dry_run_names_mode_and_plan_and_writes_nothing(local: SmallRepository) -> None:
-    local.scenario("talks", "say hello")
-    ended = local.gate("--dry-run", RATIBA_DATABASE_URL="postgresql://127.0.0.1:1/none")
-    assert ended.code == 0
-    assert "Would run 1 scenario with 1 turn," in ended.printed
-    assert not local.report.exists()
 
 
 def test_a_lowered_threshold_and_pass_rate_are_not_obeyed_and_said(local: SmallRepository) -> None:

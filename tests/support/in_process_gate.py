@@ -71,7 +71,7 @@ class InProcessGate:
     def run(self) -> RunOutcome:
         """Run the gate from its inputs to its outcome."""
         log = RunLog(RecordedProgress())
-        return evaluate(plan_run(self.inputs()), log, partial(RunSession, self._services))
+        return evaluate(plan_run(self.inputs()), log, partial(RunSession, self.services))
 
     def inputs(self) -> RunInputs:
         """What the run evaluates, as if it had been read from a checkout."""
@@ -93,7 +93,7 @@ class InProcessGate:
         )
 
     @asynccontextmanager
-    async def _services(
+    async def services(
         self,
         inputs: RunInputs,
         head: ArmInputs,
@@ -104,6 +104,7 @@ class InProcessGate:
         deadline: float | None = None,
         with_base: bool = False,
     ) -> AsyncIterator[RunServices]:
+        """What trials need; ``OpenServices``."""
         tenants = InMemoryTenants()
         await tenants.start()
 

@@ -34,6 +34,7 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import Metric
 from ratiba_action.run.arms import base_of
 from ratiba_action.run.base_commit import BaseInputs, NoBase
+from ratiba_action.run.composition import REAL_WORLD
 from ratiba_action.run.inputs import ArmInputs, RunInputs, RunLog
 from ratiba_action.run.services import Arms, ArmServices, RunServices, StartArm
 from ratiba_action.run.session import RunSession
@@ -213,7 +214,9 @@ DESCRIPTION, EXAMPLE, add_arguments = gate.DESCRIPTION, gate.EXAMPLE, gate.add_a
 
 def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) -> int:
     """``ratiba gate`` on the fakes."""
-    return gate_run.run(read_options(arguments, environment), environment, open_session=open_session)
+    return gate_run.run(
+        read_options(arguments, environment), environment, world=replace(REAL_WORLD, open_session=open_session)
+    )
 
 
 _COMMANDS = {

@@ -25,6 +25,7 @@ import pytest
 
 from ratiba_action.commands.gate_options import GateOptions
 from ratiba_action.commands.gate_request import run_request
+from ratiba_action.decide.deciding import decide
 from ratiba_action.model.measurement import Errored, NotRun
 from ratiba_action.model.plan import HEAD, Arm
 from ratiba_action.model.scenario import Scenario
@@ -631,7 +632,7 @@ def failed(base: Path, tmp_path_factory: pytest.TempPathFactory, environment: di
     named = tuple(sorted({guard.scenario for guard in GUARDS}))
     settings = read_settings(environment | {"RATIBA_LLM": "replay"}, {})
     options = GateOptions(repo=str(base), scenarios=named, judge_cache=False)
-    inputs = read_inputs(run_request(options, environment, settings))
+    inputs = read_inputs(run_request(options, environment, settings, decide))
     inputs = alone(inputs, [replace(scenario, assertions=()) for scenario in inputs.selection.scenarios])  # no judge
     head, scratch = head_inputs(inputs), tmp_path_factory.mktemp("scratch")
     unguarded = Unguarded(head, base / "examples" / "booking_assistant")
