@@ -22,6 +22,7 @@ from ratiba_action.history.run_files import find_runs
 from ratiba_action.model.published import Transcripts
 from ratiba_action.model.verdict import Report
 from ratiba_action.publish.site.folder import write_site
+from ratiba_action.publish.site.outcomes import Outcomes
 from ratiba_action.publish.site.pages import History, all_pages
 from ratiba_action.publish.site.runs import RunLine, facts_of, line_of, newest_first
 from tests.support.browser import browser_page
@@ -63,7 +64,7 @@ def lines_of(found: list[Report], runs: int) -> tuple[RunLine, ...]:
         }
         began = found[0].started_at + timedelta(hours=12 * number)
         points = tuple(replace(point, started_at=began) for point in line.points)
-        lines.append(replace(line, id=f"r{number:05}", started_at=began, outcomes=outcomes, points=points))
+        lines.append(replace(line, id=f"r{number:05}", started_at=began, outcomes=Outcomes.of(outcomes), points=points))
     return newest_first(lines)
 
 

@@ -21,13 +21,12 @@ from pathlib import Path
 from ratiba_action.decide.workflow_run import WorkflowRun
 from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError, UsageError
 from ratiba_action.history.artifacts import TRUSTED_EVENTS
-from ratiba_action.history.results import load_baseline
-from ratiba_action.history.run_files import RunFiles
+from ratiba_action.history.run_files import RunFiles, StoredRun
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_file import MAX_BYTES
 from ratiba_action.reporting.results_json import packed, results_parts
 from ratiba_action.reporting.summary import summarise
-from ratiba_action.util.git import is_branch_name, run_bare
+from ratiba_action.util.git import bare_blobs, is_branch_name, run_bare
 
 _SECONDS = 300
 _READ_SECONDS = 60
@@ -193,9 +192,12 @@ def fetched_runs(target: DataBranch, environment: Mapping[str, str]) -> Iterator
         tip = scratch.fetch()
         found = scratch.files(tip) if tip else {}
         files = {
-            name: partial(scratch.report, blob, size) for name, (blob, size) in found.items() if _RUN.fullmatch(name)
+            name: StoredRun(partial(scratch.content, blob, size), f"git:{blob}")
+            for name, (blob, size) in found.items()
+            if _RUN.fullmatch(name)
         }
-        yield RunFiles(branch_source(target.branch), files)
+        with scratch.blobs:
+            yield RunFiles(branch_source(target.branch), files, scratch.blobs.stop)
 
 
 def branch_source(branch: str) -> str:
@@ -271,6 +273,7 @@ class _Scratch:
             **{name: value for name in _CONNECTION if (value := environment.get(name))},
             **_header(target.token),
         }
+        self.blobs = bare_blobs(folder, self._environment)
         self.git("init", "--quiet", "--bare", str(folder))
 
     def git(self, *arguments: str, given: bytes = b"") -> str:
@@ -316,18 +319,19 @@ class _Scratch:
             found[name] = (identifier, int(size) if size.isdigit() else 0)
         return found
 
-    def report(self, blob: str, size: int) -> Report:
-        """The run in a file.
+    def content(self, blob: str, size: int) -> bytes:
+        """What a file holds.
 
         Raises:
-            ConfigurationError: it holds none.
+            ConfigurationError: it is too large.
+            InfrastructureError: git cannot read it.
         """
         if size > MAX_BYTES:
             raise ConfigurationError(f"It has {size:,} bytes; at most {MAX_BYTES:,} are read.")
-        done = run_bare(("cat-file", "blob", blob), self._folder, self._environment, b"", self._seconds)
-        if done.returncode != 0:
-            raise self._failed("cat-file", done.stderr, done.returncode)
-        return load_baseline(done.stdout)
+        content = self.blobs.read(blob, MAX_BYTES)
+        if content is None:
+            raise ConfigurationError("Its content was not fetched.")
+        return content
 
     def commit(self, listed: str, parent: str, message: str) -> str:
         """A commit of these files, in the form of ``git update-index --index-info``; no parent begins the branch."""
