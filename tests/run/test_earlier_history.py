@@ -91,8 +91,7 @@ def test_in_ci_the_branch_of_the_repository_itself_is_read_whatever_the_checkout
     job = {"CI": "true", "GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
     found = history(checkout, job)
     assert values(found) == [0.9, 0.8]
-    inputs: Any = SimpleNamespace(history=found)
-    assert notes_of_history(inputs) == (
+    assert notes_of_history(found) == (
         "Earlier runs were read from the branch 'ratiba-history' (2 runs), without a ledger's database.",
     )
 
@@ -161,8 +160,7 @@ def test_a_note_and_the_anchors_name_say_how_far_back_the_runs_go_that_were_read
     for maximum in (2, 4):
         found = kept_in(tmp_path / "runs", maximum, *reports)
         anchor = read_anchor(found, wanted, Rules())
-        inputs: Any = SimpleNamespace(history=found)
-        named[maximum] = anchor and anchor.name, "files were read" in notes_of_history(inputs)[0]
+        named[maximum] = anchor and anchor.name, "files were read" in notes_of_history(found)[0]
     assert named == {2: ("the best since 2026-08-02", True), 4: ("the best of the last 8 weeks", False)}
 
 
@@ -176,8 +174,7 @@ def test_runs_that_do_not_count_are_in_the_note(tmp_path: Path) -> None:
         measured(2, 0.9),
     )
     assert values(found) == [0.9]
-    inputs: Any = SimpleNamespace(history=found)
-    assert "2 other runs there do not count" in notes_of_history(inputs)[0]
+    assert "2 other runs there do not count" in notes_of_history(found)[0]
 
 
 def test_the_ledger_comes_first_and_without_both_there_is_no_history(checkout: GitRepository) -> None:
@@ -186,8 +183,7 @@ def test_the_ledger_comes_first_and_without_both_there_is_no_history(checkout: G
     found = history(checkout, {})
     assert isinstance(found, KeptRunHistory)
     assert not found.was_read, "nothing is read before it is asked"
-    inputs: Any = SimpleNamespace(history=found)
-    assert notes_of_history(inputs) == ()
+    assert notes_of_history(found) == ()
 
 
 def test_recorded_answers_are_no_history_of_scores(server: Path, checkout: GitRepository) -> None:
@@ -202,8 +198,7 @@ def test_a_score_that_is_none_makes_its_run_a_broken_file(server: Path, checkout
     job = {"GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
     found = history(checkout, job)
     assert values(found) == [0.9, 0.8]
-    inputs: Any = SimpleNamespace(history=found)
-    assert notes_of_history(inputs)[0].endswith("1 file there could not be read.")
+    assert notes_of_history(found)[0].endswith("1 file there could not be read.")
 
 
 def test_a_server_that_cannot_be_reached_is_asked_once(server: Path, checkout: GitRepository, tmp_path: Path) -> None:

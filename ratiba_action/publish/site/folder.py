@@ -13,6 +13,8 @@ from ratiba_action.errors import UsageError
 LISTING = "site.json"
 """Names every file of a site, so that the next one knows what it may replace."""
 _SHOWN = 5
+_OLD_AND_NEW = 2
+"""Links of a page that two sites have, and nothing else."""
 
 
 def require_own_folder(target: Path) -> None:
@@ -101,14 +103,8 @@ def _taken_over(old: Path, new: Path, content: bytes) -> bool:
     except (OSError, NotImplementedError):
         return False
     found = new.lstat()
-    same = (
-        stat.S_ISREG(found.st_mode)
-        and found.st_size == len(content)
-        and found.st_nlink == 2
-        and (  # noqa: PLR2004
-            new.read_bytes() == content
-        )
-    )
+    alone = stat.S_ISREG(found.st_mode) and found.st_nlink == _OLD_AND_NEW
+    same = alone and found.st_size == len(content) and new.read_bytes() == content
     if not same:
         new.unlink()
     return same

@@ -1,6 +1,7 @@
 """Reads the runs of a site: once for all sites of this machine, and on all of its processors."""
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
@@ -28,6 +29,7 @@ from ratiba_action.publish.site.runs import (
 )
 from ratiba_action.publish.site.spread import spread
 
+_PAGE_ID = re.compile(r"[0-9]{8}-[0-9]{6}-[0-9a-f]{8}", re.ASCII)
 _AT_ONCE = 16
 _MUCH = 3 * _AT_ONCE
 """Files, from which other processes are started."""
@@ -265,7 +267,7 @@ def line_in(text: str | bytes) -> RunLine:
         line = RunLine(**values, outcomes=Outcomes(content["columns"]))
     except (KeyError, TypeError) as error:
         raise ValueError("no line of a run") from error
-    if not PAGE_ID.fullmatch(line.id):  # it names a file
+    if not _PAGE_ID.fullmatch(line.id):  # it names a file
         raise ValueError("no id of a run")
     return replace(line, run_url=plain_run_url(line.run_url))
 
