@@ -181,15 +181,20 @@ def _attempt(scratch: "_Scratch", name: str, content: bytes, report: Report) -> 
 
 
 @contextmanager
-def fetched_runs(target: DataBranch, environment: Mapping[str, str]) -> Iterator[RunFiles]:
-    """The runs of the branch as its repository has it now, whatever a checkout says; none where there is no branch.
+def fetched_runs(
+    target: DataBranch, environment: Mapping[str, str], until: datetime | None = None
+) -> Iterator[RunFiles]:
+    """The runs of the branch as its repository has it, whatever a checkout says; none where there is no branch.
+
+    Args:
+        until: as it was at this moment, so that all jobs of a workflow run find the same; None for now.
 
     Raises:
         InfrastructureError: git is missing, or the remote cannot be reached.
     """
     with tempfile.TemporaryDirectory(prefix="ratiba-history-") as folder:
         scratch = _Scratch(Path(folder), target, environment, "read")
-        tip = scratch.fetch()
+        tip = scratch.fetch() if until is None else scratch.fetch_until(until)
         found = scratch.files(tip) if tip else {}
         files = {
             name: StoredRun(partial(scratch.content, blob, size), f"git:{blob}")
@@ -293,15 +298,28 @@ class _Scratch:
             f"The branch {self.target.branch!r} could not be {self._use} ('git {what}'): {reason}.", remedy
         )
 
-    def fetch(self) -> str:
-        """The commit of the branch; empty where the remote has none of that name."""
+    def fetch_until(self, moment: datetime) -> str:
+        """The commit that the branch was at; its first one where all are later, and empty where there is no branch."""
+        if not self.fetch(whole=True):
+            return ""
+        of_branch = ("rev-list", "--first-parent", self._ref)
+        then = self.git(*of_branch, "-1", f"--before={moment.isoformat()}").strip()
+        # The branch was made since, or began anew: it has no runs of before but those of its first commit.
+        return then or self.git(*of_branch).split()[-1]
+
+    def fetch(self, *, whole: bool = False) -> str:
+        """The commit of the branch; empty where the remote has none of that name.
+
+        Args:
+            whole: with its earlier commits.
+        """
         listed = self.git("ls-remote", "--", self.target.remote, self._ref).split()
         if not listed:
             return ""
         self.git(
             "fetch",
             "--quiet",
-            "--depth=1",
+            *([] if whole else ["--depth=1"]),
             "--no-tags",
             "--no-write-fetch-head",
             "--",

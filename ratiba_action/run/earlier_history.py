@@ -6,12 +6,14 @@ checkout may have been written by code of the change.
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.errors import InfrastructureError
+from ratiba_action.run.earlier_runs import workflow_started
 from ratiba_action.run.inputs import RunRequest
 from ratiba_action.util.git import Git
 from ratiba_action.util.text import plural
@@ -43,19 +45,22 @@ def history_of(run: RunRequest, configuration: Configuration) -> "RunHistory | N
     from ratiba_action.history.data_branch import branch_source  # the configuration names a branch
     from ratiba_action.history.run_history import KeptRunHistory
 
-    files = partial(_files, branch, run.decided.change.git, settings.github_token, run.environment)
+    until = workflow_started(run) if settings.shard is not None or run.shard_reports else None
+    files = partial(_files, branch, run.decided.change.git, settings.github_token, run.environment, until)
     return KeptRunHistory(branch_source(branch), files, maximum=MAX_RUNS, of_branches=True)
 
 
 def _files(
-    branch: str, git: Git | None, token: str, environment: Mapping[str, str]
+    branch: str, git: Git | None, token: str, environment: Mapping[str, str], until: datetime | None
 ) -> "AbstractContextManager[RunFiles]":
     from ratiba_action.history.data_branch import DataBranch, fetched_runs
 
     server, repository = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
     if server and repository:
         remote = f"{server.rstrip('/')}/{repository}"
-        return fetched_runs(DataBranch(remote, branch, token if remote.startswith("https://") else ""), environment)
+        return fetched_runs(
+            DataBranch(remote, branch, token if remote.startswith("https://") else ""), environment, until
+        )
     if runs_in_ci(environment):
         raise InfrastructureError(
             f"The job does not say which repository has the branch {branch!r}; the checkout's may be a change's.",

@@ -162,12 +162,12 @@ class RunReader:
         if text is None:
             text = self._cache.get(self._key("facts", self._digests[name]))
         try:
-            if text is not None:
-                entries = json.loads(text)
-                found = (decode(ScenarioFacts, each, "facts") for each in entries.values())
-                return {each.id: replace(each, page=page_name(each.id)) for each in found}
-        except (ValueError, AttributeError):
-            pass
+            entries = [] if text is None else json.loads(text)
+            found = {each.id: each for each in (decode(ScenarioFacts, entry, "facts") for entry in entries)}
+        except (ValueError, TypeError):
+            found = {}
+        if found.keys() >= set(line.outcomes):
+            return {key: replace(each, page=page_name(key)) for key, each in found.items()}
         return facts_of(self._files.files[name]())
 
     def pages(self, history: History) -> Iterator[RunPage]:
@@ -245,7 +245,7 @@ def _read_content(content: bytes, repeated: RepeatedRecords) -> ReadRun:
 
 def _read_run(report: Report) -> ReadRun:
     line = line_of(report)
-    facts = {name: encode(found) for name, found in facts_of(report).items()}
+    facts = [encode(found) for found in facts_of(report).values()]
     content = {"line": encode(_without_outcomes(line)), "columns": line.outcomes.columns()}
     return ReadRun(json.dumps(content), json.dumps(facts))
 
