@@ -12,7 +12,8 @@ from enum import Enum
 from functools import cache
 from typing import Any, Protocol, Union, get_args, get_origin, get_type_hints
 
-from ratiba_action.model.measurement import Errored, NotRun, Scored, evaluation_failures
+from ratiba_action.model.measurement import Check, Errored, NotRun, Scored, evaluation_failures
+from ratiba_action.model.plan import Arm
 from ratiba_action.model.renamed_keys import FORMER
 from ratiba_action.model.scenario import Scenario, Turn
 
@@ -97,15 +98,13 @@ class Demands(Protocol):
 
 
 class RepeatedRecords:
-    """Scenarios and turns that were decoded before: runs of one suite hold the same ones, each time in full."""
+    """Scenarios, and what else runs of one suite repeat in full, that was decoded before."""
 
     def __init__(self) -> None:
         self._made: dict[tuple[type, bytes], Any] = {}
 
     def once(self, hint: type, value: Any, make: Callable[[], Any]) -> Any:
         """The record of a value; made where it is the first of its kind."""
-        if hint not in _REPEATED:
-            return make()
         key = (hint, marshal.dumps(value, _WITHOUT_REFERENCES))
         if key not in self._made:
             if len(self._made) >= _MOST_REPEATED:
@@ -114,7 +113,7 @@ class RepeatedRecords:
         return self._made[key]
 
 
-_REPEATED = frozenset({Scenario, Turn})
+_REPEATED = frozenset({Arm, Check, Scenario, Turn})
 _MOST_REPEATED = 5_000
 _WITHOUT_REFERENCES = 2
 """Version of marshal's format in which equal values have equal bytes."""
@@ -201,7 +200,7 @@ class _Decoder:
         raise CodecError(f"{path}.outcome is {outcome!r:.80}, and must be one of {', '.join(OUTCOMES.values())}.")
 
     def record(self, hint: Any, value: Any, path: str) -> Any:
-        if self._repeated is None:
+        if self._repeated is None or hint not in _REPEATED:
             return self._record(hint, value, path)
         return self._repeated.once(hint, value, lambda: self._record(hint, value, path))
 
