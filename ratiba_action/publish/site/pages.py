@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.history.keeping import AGREEMENT_BOUND, WINDOWS, join_trends, judge_drift, windows_of
 from ratiba_action.history.run_files import BrokenFile
-from ratiba_action.model.history import Trend, TrendPoint
+from ratiba_action.model.history import AgreementPoint, Trend, TrendPoint
 from ratiba_action.model.measurement import NotRun, Scored
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.published import Transcripts, publishable
@@ -348,6 +348,7 @@ class _Site:
             held=[line for line in self._lines.values() if line.facts.until is not None],
             flaky=sorted(flaky, key=lambda line: -line.stability.changes),
             moved=[line for line in self._metrics() if line.verdict in {"fell", "rose"}],
+            drift=judge_drift(self._agreements()[::-1]),
         )
 
     def _run_lists(self) -> Pages:
@@ -382,8 +383,12 @@ class _Site:
         latest = max((trend.points[-1].started_at for trend in trends), default=None)
         return [] if latest is None else [metric_line(trend, latest) for trend in trends]
 
+    def _agreements(self) -> list[AgreementPoint]:
+        """Of two judges, the newest first."""
+        return [line.agreement for line in self._history.lines if line.agreement is not None]
+
     def _judges(self) -> tuple[str, bytes]:
-        found = [line.agreement for line in self._history.lines if line.agreement is not None]
+        found = self._agreements()
         kappas = [(each.started_at, each.kappa) for each in reversed(found) if each.kappa is not None]
         used: dict[str, list[RunLine]] = {}
         for line in self._history.lines:
