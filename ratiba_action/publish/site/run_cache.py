@@ -36,7 +36,8 @@ class RunCache:
         with contextlib.suppress(sqlite3.Error, zlib.error, TypeError):
             row = self._database.execute("SELECT content, used FROM known WHERE key = ?", (key,)).fetchone()
             if row is not None and row[1] != self._today:
-                self._database.execute("UPDATE known SET used = ? WHERE key = ?", (self._today, key))
+                with contextlib.suppress(sqlite3.Error):
+                    self._database.execute("UPDATE known SET used = ? WHERE key = ?", (self._today, key))
             return None if row is None else zlib.decompress(row[0])
         return None
 
@@ -54,7 +55,8 @@ def open_cache(folder: Path) -> Iterator[RunCache]:
     today, database = int(time.time()) // _DAY, None
     with contextlib.suppress(OSError, sqlite3.Error):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        database = sqlite3.connect(folder / _FILE, timeout=5)
+        # A site that is made beside another one reads what is known, and does not wait to add to it.
+        database = sqlite3.connect(folder / _FILE, timeout=0)
     try:
         with contextlib.suppress(sqlite3.Error):
             if database is not None:

@@ -132,6 +132,18 @@ def test_a_cache_that_cannot_be_used_is_no_cache(tmp_path: Path) -> None:
             assert pages(stored.files(), cache) == whole
 
 
+def test_a_site_that_is_made_beside_another_one_reads_what_is_known_and_waits_for_nothing(tmp_path: Path) -> None:
+    stored, other = Stored(branch_run(0)), Stored(*long_history(2, 1))
+    with open_cache(tmp_path) as cache:
+        whole = pages(stored.files(), cache)
+    with open_cache(tmp_path) as first, open_cache(tmp_path) as second:
+        pages(other.files(), first)
+        known = len(stored.read)
+        assert pages(stored.files(), second) == whole
+        assert len(stored.read) == known
+        assert pages(other.files(), second) == pages(other.files(), first)
+
+
 def test_files_that_hold_no_run_are_named_however_many_processes_read(tmp_path: Path) -> None:
     write_history(tmp_path, [replace(each, results=()) for each in long_history(60, 1)])
     (tmp_path / "00007.json.gz").write_bytes(b"{")
