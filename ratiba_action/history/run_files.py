@@ -50,7 +50,7 @@ class StoredRun:
         return load_baseline(self.content(), repeated=repeated)
 
     def digest(self) -> str:
-        """What the content is told from any other by."""
+        """What distinguishes the content from any other."""
         return self.known_digest or sha256(self.content()).hexdigest()
 
 

@@ -107,14 +107,14 @@ class RepeatedRecords:
         """The record of a value; made where it is the first of its kind."""
         key = (hint, marshal.dumps(value, _WITHOUT_REFERENCES))
         if key not in self._made:
-            if len(self._made) >= _MOST_REPEATED:
+            if len(self._made) >= _MAX_REPEATED:
                 self._made.clear()
             self._made[key] = make()
         return self._made[key]
 
 
 _REPEATED = frozenset({Arm, Check, Scenario, Turn})
-_MOST_REPEATED = 5_000
+_MAX_REPEATED = 5_000
 _WITHOUT_REFERENCES = 2
 """Version of marshal's format in which equal values have equal bytes."""
 

@@ -47,7 +47,7 @@ class Outcomes(Mapping[str, Outcome]):
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         try:
-            # What a run has in common with the one before is held once.
+            # What a run has in common with the one before is in memory once.
             self._names, self._digests = _same(tuple(columns["names"])), _same(tuple(columns["digests"]))
             self._places, self._letters = _places(self._names), str(columns["letters"])
             self._passes, self._trials = array("I", columns["passes"]), array("I", columns["trials"])

@@ -197,8 +197,8 @@ def run_page(line: RunLine, report: Report, history: History) -> RunPage:
         rows=[(row, _conversation(row, transcripts)) for row in rows if row.deciding.result.trial.arm.name == HEAD],
         quarantined=[(row, _conversation(row, transcripts)) for row in summary.quarantined],
     )
-    said = ((row, _conversation(row, transcripts)) for row in (*summary.deciding, *summary.quarantined))
-    return RunPage(line.id, html, tuple((row.scenario.id, row.deciding.ended, text) for row, text in said if text))
+    talks = ((row, _conversation(row, transcripts)) for row in (*summary.deciding, *summary.quarantined))
+    return RunPage(line.id, html, tuple((row.scenario.id, row.deciding.ended, text) for row, text in talks if text))
 
 
 def _conversation(row: ScenarioRow, transcripts: Transcripts) -> str:

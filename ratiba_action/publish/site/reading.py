@@ -205,15 +205,14 @@ class RunReader:
         if content is None:
             return None
         try:
-            text = content.decode()
-            page: RunPage = RunPage(**json.loads(text))
+            page: RunPage = RunPage(**json.loads(content))
         except (ValueError, TypeError):
             return None
         if page.run != line.id:
             return None
         # A page may be older than a secret: it is then made again.
         secrets = (*self._secrets, *map(escape, self._secrets))
-        shown = (page.html, *(said for _, _, said in page.talks))
+        shown = (page.html, *(text for _, _, text in page.talks))
         return page if all(mask_secrets(each, secrets) == each for each in shown) else None
 
     def _keep_page(self, line: RunLine, transcripts: Transcripts, page: RunPage) -> None:

@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from typing import TypeVar
 
-_MOST = 4
+_MAX_PROCESSES = 4
 """Processes; each takes about 100 MB."""
 _RECORDS_BETWEEN = 100_000
 """Objects that are made between two searches for garbage: what is read here has no cycles."""
@@ -21,7 +21,7 @@ Made = TypeVar("Made")
 def processors() -> int:
     """How many processes are worth it."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return min(count, _MOST)
+    return min(count, _MAX_PROCESSES)
 
 
 def spread(work: Callable[[Part], Made], parts: Iterable[Part], processes: int) -> Iterator[Made]:
