@@ -180,6 +180,7 @@ def _evaluated(run: Lifecycle, shard_folders: "ShardFolders | None", open_sessio
     """The same of a run that evaluates something, or merges what its shards have evaluated."""
     log, publication = run.log, run.publication
     inputs = read_inputs(run.request)
+    run.history = inputs.history
     shards = None
     if shard_folders is not None:
         shards = shard_folders.read()

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,10 +14,9 @@ from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 
 if TYPE_CHECKING:
-    from ratiba_action.history.run_files import BrokenFile, FoundRuns, RunFiles
-    from ratiba_action.model.verdict import Report
+    from ratiba_action.history.run_files import BrokenFile
     from ratiba_action.publish.site.elsewhere import Elsewhere
-    from ratiba_action.publish.site.pages import History
+    from ratiba_action.publish.site.pages import History, RunPage
     from ratiba_action.publish.site.runs import RunLine, ScenarioFacts
 
 DESCRIPTION = """Write the history of runs as a static site: an overview, every run, runs side by side, scenarios over
@@ -75,16 +74,16 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         GithubError: GitHub refused, or did not answer in time.
     """
     from ratiba_action.publish.site.folder import require_own_folder, write_site
-    from ratiba_action.publish.site.pages import all_pages
+    from ratiba_action.publish.site.pages import site_pages
 
     settings = read_settings(environment, {})
     target = Path(arguments.to) if arguments.to else checkout_of(environment.get("GITHUB_WORKSPACE") or ".") / "site"
     require_own_folder(target)  # before a long history is read
     with ExitStack() as stack:
-        history, load = _history(arguments, settings, environment, stack)
+        history, made = _history(arguments, settings, environment, stack)
         for line in _about(history):
             sys.stderr.write(f"{line}\n")
-        files, size = write_site(all_pages(history, load), target)
+        files, size = write_site(site_pages(history, made), target)
     if arguments.json:
         broken = [{"file": file.name, "problem": file.problem} for file in history.broken]
         found = {"folder": str(target), "files": files, "bytes": size, "runs": len(history.lines), "broken": broken}
@@ -113,25 +112,31 @@ def _about(history: "History") -> list[str]:
 
 def _history(
     arguments: argparse.Namespace, settings: Settings, environment: Mapping[str, str], stack: ExitStack
-) -> "tuple[History, Callable[[RunLine], Report | None]]":
+) -> "tuple[History, Iterable[RunPage]]":
+    """The history, and the pages of its runs, which are made when they are asked for."""
     from ratiba_action.commands.history_branch import site_block
     from ratiba_action.commands.kept_runs import kept_runs
     from ratiba_action.publish.site.pages import History
-    from ratiba_action.publish.site.runs import newest_first
+    from ratiba_action.publish.site.reading import RunReader
+    from ratiba_action.publish.site.run_cache import open_cache, product_digest
+    from ratiba_action.publish.site.spread import processors
+    from ratiba_action.run.cache_place import site_runs_folder
 
     root = checkout_of(environment.get("GITHUB_WORKSPACE") or ".")
     transcripts = site_block(root, settings).transcripts
     elsewhere = _elsewhere(arguments.elsewhere, settings)
     facts: Mapping[str, ScenarioFacts] = {}
     broken: tuple[BrokenFile, ...] = ()
-    load: Callable[[RunLine], Report | None] = _unknown
+    reader = None
     if arguments.source == _LEDGER:
         source, lines = "the ledger's database", _of_ledger(settings, environment)
     else:
-        files, collected = stack.enter_context(kept_runs(arguments.source, settings, environment)), _Collected()
-        found = files.read(collected.keep)
-        lines, broken, source = newest_first(line for _, line in found.runs), found.broken, files.source
-        facts, load = collected.facts, _loader(files, found, settings)
+        files = stack.enter_context(kept_runs(arguments.source, settings, environment))
+        cache = stack.enter_context(open_cache(site_runs_folder(environment)))
+        product = product_digest(Path(__file__).parents[1])
+        reader = RunReader(files, cache, product, settings.secrets, processors())
+        (lines, broken), source = reader.read(), files.source
+        facts = reader.facts(lines)
     if not lines:
         listed = "".join(f"\n  {file.name}: {file.problem}" for file in broken[:_BROKEN_SHOWN])
         raise UsageError(
@@ -140,7 +145,8 @@ def _history(
         )
     counted = Counter(line.branch for line in lines if line.branch)
     branch = arguments.branch or max(counted, key=lambda name: (counted[name], name), default="")
-    return History(source, lines, branch, facts, broken, transcripts, elsewhere), load
+    history = History(source, lines, branch, facts, broken, transcripts, elsewhere)
+    return history, () if reader is None else reader.pages(history)  # the database keeps no more than figures
 
 
 def _elsewhere(names: Sequence[str], settings: Settings) -> "Elsewhere":
@@ -158,39 +164,6 @@ def _elsewhere(names: Sequence[str], settings: Settings) -> "Elsewhere":
             raise UsageError(f"{name!r} cannot be read: {problem}.", "Give an existing file with --with.") from error
         found = with_file(found, name, content, redactor)
     return found
-
-
-class _Collected:
-    """What each scenario is, as the newest run says, while runs are read in any order."""
-
-    def __init__(self) -> None:
-        self.facts: dict[str, ScenarioFacts] = {}
-        self._newest: dict[str, str] = {}
-        self._known: dict[str, str] = {}
-
-    def keep(self, report: "Report") -> "RunLine":
-        from dataclasses import replace
-
-        from ratiba_action.publish.site.runs import facts_of, line_of
-
-        line = line_of(report)
-        for name, facts in facts_of(report).items():
-            if line.id > self._newest.get(name, ""):
-                self.facts[name], self._newest[name] = facts, line.id
-        # One text for each name: a history repeats them in every run.
-        return replace(line, outcomes={self._known.setdefault(name, name): end for name, end in line.outcomes.items()})
-
-
-def _loader(files: "RunFiles", found: "FoundRuns[RunLine]", settings: Settings) -> "Callable[[RunLine], Report | None]":
-    from ratiba_action.privacy.masking import Redactor
-
-    names = {line.id: name for name, line in found.runs}
-    redactor = Redactor(settings.secrets)
-    return lambda line: redactor.report(files.files[names[line.id]]())
-
-
-def _unknown(_: "RunLine") -> None:
-    """The database keeps no more of a run than its figures."""
 
 
 def _of_ledger(settings: Settings, environment: Mapping[str, str]) -> "tuple[RunLine, ...]":

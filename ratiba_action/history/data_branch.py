@@ -21,13 +21,12 @@ from pathlib import Path
 from ratiba_action.decide.workflow_run import WorkflowRun
 from ratiba_action.errors import ConfigurationError, InfrastructureError, RatibaError, UsageError
 from ratiba_action.history.artifacts import TRUSTED_EVENTS
-from ratiba_action.history.results import load_baseline
-from ratiba_action.history.run_files import RunFiles
+from ratiba_action.history.run_files import RunFiles, StoredRun
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_file import MAX_BYTES
 from ratiba_action.reporting.results_json import packed, results_parts
 from ratiba_action.reporting.summary import summarise
-from ratiba_action.util.git import is_branch_name, run_bare
+from ratiba_action.util.git import bare_blobs, is_branch_name, run_bare
 
 _SECONDS = 300
 _READ_SECONDS = 60
@@ -182,20 +181,28 @@ def _attempt(scratch: "_Scratch", name: str, content: bytes, report: Report) -> 
 
 
 @contextmanager
-def fetched_runs(target: DataBranch, environment: Mapping[str, str]) -> Iterator[RunFiles]:
-    """The runs of the branch as its repository has it now, whatever a checkout says; none where there is no branch.
+def fetched_runs(
+    target: DataBranch, environment: Mapping[str, str], until: datetime | None = None
+) -> Iterator[RunFiles]:
+    """The runs of the branch as its repository has it, whatever a checkout says; none where there is no branch.
+
+    Args:
+        until: as it was at this moment, so that all jobs of a workflow run find the same; None for now.
 
     Raises:
         InfrastructureError: git is missing, or the remote cannot be reached.
     """
     with tempfile.TemporaryDirectory(prefix="ratiba-history-") as folder:
         scratch = _Scratch(Path(folder), target, environment, "read")
-        tip = scratch.fetch()
+        tip = scratch.fetch() if until is None else scratch.fetch_until(until)
         found = scratch.files(tip) if tip else {}
         files = {
-            name: partial(scratch.report, blob, size) for name, (blob, size) in found.items() if _RUN.fullmatch(name)
+            name: StoredRun(partial(scratch.content, blob, size), f"git:{blob}")
+            for name, (blob, size) in found.items()
+            if _RUN.fullmatch(name)
         }
-        yield RunFiles(branch_source(target.branch), files)
+        with scratch.blobs:
+            yield RunFiles(branch_source(target.branch), files, scratch.blobs.stop)
 
 
 def branch_source(branch: str) -> str:
@@ -271,6 +278,7 @@ class _Scratch:
             **{name: value for name in _CONNECTION if (value := environment.get(name))},
             **_header(target.token),
         }
+        self.blobs = bare_blobs(folder, self._environment)
         self.git("init", "--quiet", "--bare", str(folder))
 
     def git(self, *arguments: str, given: bytes = b"") -> str:
@@ -290,15 +298,28 @@ class _Scratch:
             f"The branch {self.target.branch!r} could not be {self._use} ('git {what}'): {reason}.", remedy
         )
 
-    def fetch(self) -> str:
-        """The commit of the branch; empty where the remote has none of that name."""
+    def fetch_until(self, moment: datetime) -> str:
+        """The commit that the branch was at; its first one where all are later, and empty where there is no branch."""
+        if not self.fetch(whole=True):
+            return ""
+        of_branch = ("rev-list", "--first-parent", self._ref)
+        then = self.git(*of_branch, "-1", f"--before={moment.isoformat()}").strip()
+        # The branch was made since, or began anew: it has no runs of before but those of its first commit.
+        return then or self.git(*of_branch).split()[-1]
+
+    def fetch(self, *, whole: bool = False) -> str:
+        """The commit of the branch; empty where the remote has none of that name.
+
+        Args:
+            whole: with its earlier commits.
+        """
         listed = self.git("ls-remote", "--", self.target.remote, self._ref).split()
         if not listed:
             return ""
         self.git(
             "fetch",
             "--quiet",
-            "--depth=1",
+            *([] if whole else ["--depth=1"]),
             "--no-tags",
             "--no-write-fetch-head",
             "--",
@@ -316,18 +337,19 @@ class _Scratch:
             found[name] = (identifier, int(size) if size.isdigit() else 0)
         return found
 
-    def report(self, blob: str, size: int) -> Report:
-        """The run in a file.
+    def content(self, blob: str, size: int) -> bytes:
+        """What a file holds.
 
         Raises:
-            ConfigurationError: it holds none.
+            ConfigurationError: it is too large.
+            InfrastructureError: git cannot read it.
         """
         if size > MAX_BYTES:
             raise ConfigurationError(f"It has {size:,} bytes; at most {MAX_BYTES:,} are read.")
-        done = run_bare(("cat-file", "blob", blob), self._folder, self._environment, b"", self._seconds)
-        if done.returncode != 0:
-            raise self._failed("cat-file", done.stderr, done.returncode)
-        return load_baseline(done.stdout)
+        content = self.blobs.read(blob, MAX_BYTES)
+        if content is None:
+            raise ConfigurationError("Its content was not fetched.")
+        return content
 
     def commit(self, listed: str, parent: str, message: str) -> str:
         """A commit of these files, in the form of ``git update-index --index-info``; no parent begins the branch."""

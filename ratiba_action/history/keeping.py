@@ -24,9 +24,10 @@ from ratiba_action.model.history import (
 from ratiba_action.model.measurement import ScenarioResult, Score, Scored
 from ratiba_action.model.note import Note, in_order
 from ratiba_action.model.verdict import Conclusion, Report
-from ratiba_action.reporting.summary import summarise
+from ratiba_action.reporting.summary import described_thresholds
 from ratiba_action.verdict.decline import note_for_changes
 from ratiba_action.verdict.tally import status_of
+from ratiba_action.verdict.trials import outcomes_of
 
 if TYPE_CHECKING:
     from ratiba_action.history.run_history import RunHistory
@@ -83,7 +84,8 @@ def record_of(report: Report) -> RunRecord:
     Args:
         report: with its secrets and identifiers masked already.
     """
-    subject, required, checking = report.subject, summarise(report).thresholds, report.cross_checking
+    required = described_thresholds(report, outcomes_of(report.results))
+    subject, checking = report.subject, report.cross_checking
     agreement, decline = checking.agreement if checking is not None else Agreement(0), report.verdict.decline
     return RunRecord(
         repository=subject.repository,

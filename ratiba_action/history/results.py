@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from ratiba_action.errors import ConfigurationError, RatibaError
 from ratiba_action.model.answer_origin import AnswerOrigin
+from ratiba_action.model.codec import RepeatedRecords
 from ratiba_action.model.comparison import MeasuredRun
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.plan import BASE, HEAD
@@ -44,16 +45,17 @@ def read_run(path: Path) -> MeasuredRun:
     return _guarded(lambda: _measured_run(report, "", own=lambda arm: arm != BASE))
 
 
-def load_baseline(content: bytes, maximum: int | None = None) -> Report:
+def load_baseline(content: bytes, maximum: int | None = None, repeated: RepeatedRecords | None = None) -> Report:
     """The report in the bytes of a ``results.json``.
 
     Args:
         maximum: bytes that it may have when it is unpacked; None for those of any ``results.json``.
+        repeated: scenarios of other reports that are read too; None for a single report.
 
     Raises:
         ConfigurationError: it holds none.
     """
-    return _guarded(lambda: load_report(content, maximum=maximum))
+    return _guarded(lambda: load_report(content, maximum=maximum, repeated=repeated))
 
 
 def _guarded(read: Callable[[], Read]) -> Read:

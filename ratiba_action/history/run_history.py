@@ -131,7 +131,7 @@ class KeptRunHistory:
             with self._open_files() as files:
                 self._source = files.source
                 chosen = sorted(files.files)[-self._maximum :] if self._maximum is not None else list(files.files)
-                found = RunFiles(files.source, {name: files.files[name] for name in chosen}).read(self._record)
+                found = replace(files, files={name: files.files[name] for name in chosen}).read(self._record)
         except (ConfigurationError, GithubError, InfrastructureError) as error:
             self._failed = (f"The history could not be read: {error.problem}", error.remedy)
             raise LedgerError(*self._failed) from error

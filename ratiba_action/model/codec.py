@@ -1,5 +1,6 @@
 """Turns the nouns of ``model`` into JSON and back, by their type hints."""
 
+import marshal
 import math
 import re
 import types
@@ -11,8 +12,10 @@ from enum import Enum
 from functools import cache
 from typing import Any, Protocol, Union, get_args, get_origin, get_type_hints
 
-from ratiba_action.model.measurement import Errored, NotRun, Scored, evaluation_failures
+from ratiba_action.model.measurement import Check, Errored, NotRun, Scored, evaluation_failures
+from ratiba_action.model.plan import Arm
 from ratiba_action.model.renamed_keys import FORMER
+from ratiba_action.model.scenario import Scenario, Turn
 
 OUTCOMES: Mapping[type, str] = types.MappingProxyType({Scored: "scored", Errored: "errored", NotRun: "not_run"})
 """The types that appear side by side in one list, and the value of ``outcome`` that distinguishes them."""
@@ -94,7 +97,35 @@ class Demands(Protocol):
         ...
 
 
-def decode(hint: Any, value: Any, path: str = "$", demands: Demands | None = None) -> Any:
+class RepeatedRecords:
+    """Scenarios, and what else runs of one suite repeat in full, that was decoded before."""
+
+    def __init__(self) -> None:
+        self._made: dict[tuple[type, bytes], Any] = {}
+
+    def once(self, hint: type, value: Any, make: Callable[[], Any]) -> Any:
+        """The record of a value; made where it is the first of its kind."""
+        key = (hint, marshal.dumps(value, _WITHOUT_REFERENCES))
+        if key not in self._made:
+            if len(self._made) >= _MAX_REPEATED:
+                self._made.clear()
+            self._made[key] = make()
+        return self._made[key]
+
+
+_REPEATED = frozenset({Arm, Check, Scenario, Turn})
+_MAX_REPEATED = 5_000
+_WITHOUT_REFERENCES = 2
+"""Version of marshal's format in which equal values have equal bytes."""
+
+
+def decode(
+    hint: Any,
+    value: Any,
+    path: str = "$",
+    demands: Demands | None = None,
+    repeated: RepeatedRecords | None = None,
+) -> Any:
     """The inverse of ``encode`` for a type hint.
 
     Args:
@@ -102,26 +133,50 @@ def decode(hint: Any, value: Any, path: str = "$", demands: Demands | None = Non
         value: decoded JSON.
         path: path of the value, for messages.
         demands: what else is asked of every value; None for nothing.
+        repeated: of values that were decoded before, where nothing else is asked; None to decode each one.
 
     Raises:
         CodecError: the value does not fit the hint.
     """
-    return _Decoder(demands).decode(hint, value, path)
+    return _Decoder(demands, repeated).decode(hint, value, path)
 
 
 @cache
-def _fields_of(kind: type) -> tuple[tuple[str, "_Reader", bool], ...]:
-    """Each field of a dataclass: its name, what reads it, and whether it is required."""
+def _fields_of(kind: type) -> tuple["_Field", ...]:
     hints = get_type_hints(kind)
     return tuple(
-        (field.name, _reader_of(hints[field.name]), field.default is MISSING and field.default_factory is MISSING)
+        (
+            field.name,
+            _reader_of(hints[field.name]),
+            _plain_types(hints[field.name]),
+            _collection(hints[field.name]),
+            field.default is MISSING and field.default_factory is MISSING,
+        )
         for field in fields(kind)
     )
 
 
+def _plain_types(hint: Any) -> frozenset[type]:
+    """Types of decoded JSON that are a value of the hint as they are."""
+    if get_origin(hint) in (Union, types.UnionType):
+        arguments = get_args(hint)
+        inner = next(each for each in arguments if each is not type(None))
+        return _plain_types(inner) | ({type(None)} if type(None) in arguments else frozenset())
+    return frozenset({hint}) if hint in _AS_THEY_ARE else frozenset()
+
+
+def _collection(hint: Any) -> tuple[type, type] | None:
+    """For a hint of many values, the type that JSON has for it, and the type of the value; None for any other."""
+    origin = get_origin(hint)
+    if origin is tuple or origin is frozenset:
+        return list, origin
+    return (dict, dict) if isinstance(origin, type) and issubclass(origin, Mapping) else None
+
+
 class _Decoder:
-    def __init__(self, demands: Demands | None) -> None:
+    def __init__(self, demands: Demands | None, repeated: RepeatedRecords | None) -> None:
         self._demands = demands
+        self._repeated = repeated if demands is None else None
 
     def decode(self, hint: Any, value: Any, path: str) -> Any:
         return _reader_of(hint)(self, value, path)
@@ -145,12 +200,25 @@ class _Decoder:
         raise CodecError(f"{path}.outcome is {outcome!r:.80}, and must be one of {', '.join(OUTCOMES.values())}.")
 
     def record(self, hint: Any, value: Any, path: str) -> Any:
+        if self._repeated is None or hint not in _REPEATED:
+            return self._record(hint, value, path)
+        return self._repeated.once(hint, value, lambda: self._record(hint, value, path))
+
+    def _record(self, hint: Any, value: Any, path: str) -> Any:
         found = self.expect(dict, value, path)
         values: dict[str, Any] = {}
-        for name, read, required in _fields_of(hint):
-            given = name if name in found else FORMER.get(name, name)
-            if given in found:
-                values[name] = read(self, found[given], f"{path}.{given}")
+        undemanding = self._demands is None
+        for name, read, plain, collection, required in _fields_of(hint):
+            value = found.get(name, MISSING)
+            # Most values are plain or empty; a path is made for the others alone.
+            if undemanding and type(value) in plain:
+                values[name] = value
+            elif undemanding and collection and not value and type(value) is collection[0]:
+                values[name] = collection[1]()
+            elif value is not MISSING:
+                values[name] = read(self, value, f"{path}.{name}")
+            elif (former := FORMER.get(name)) in found:
+                values[name] = read(self, found[former], f"{path}.{former}")
             elif required:
                 raise CodecError(f"{path}.{name} is missing.")
         try:
@@ -170,6 +238,8 @@ class _Decoder:
 
 
 _Reader = Callable[[_Decoder, Any, str], Any]
+_Field = tuple[str, _Reader, frozenset[type], tuple[type, type] | None, bool]
+"""Name, what reads it, types that need no reading, ``_collection``, and whether it is required."""
 
 
 @cache

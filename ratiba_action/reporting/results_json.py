@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.errors import ConfigurationError, PublishError
-from ratiba_action.model.codec import CodecError, decode, encode
+from ratiba_action.model.codec import CodecError, RepeatedRecords, decode, encode
 from ratiba_action.model.measurement import Scored
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.report_formats import ExactFormats
@@ -50,7 +50,9 @@ def results_parts(summary: ReportSummary) -> Iterator[bytes]:
     yield f"\n  ]{after}".encode("ascii")
 
 
-def load_report(text: str | bytes, *, exact: bool = False, maximum: int | None = None) -> Report:
+def load_report(
+    text: str | bytes, *, exact: bool = False, maximum: int | None = None, repeated: RepeatedRecords | None = None
+) -> Report:
     """The report that ``render_results`` wrote.
 
     Args:
@@ -58,6 +60,7 @@ def load_report(text: str | bytes, *, exact: bool = False, maximum: int | None =
         exact: refuse anything that this version of the gate cannot have written, down to the format of each field.
             For a file from an untrusted source.
         maximum: bytes that it may have when it is unpacked; None for those of its kind.
+        repeated: scenarios of other reports; None for a single report.
 
     Raises:
         ConfigurationError: the text is not JSON, of another version, or lacks a field; says which.
@@ -75,7 +78,7 @@ def load_report(text: str | bytes, *, exact: bool = False, maximum: int | None =
             f"results.json has schema {version!r:.80}, but this version reads schema {SCHEMA}.", remedy
         )
     try:
-        report: Report = decode(Report, content.get("report"), "$.report", ExactFormats() if exact else None)
+        report: Report = decode(Report, content.get("report"), "$.report", ExactFormats() if exact else None, repeated)
         if exact:
             _require_own_outputs(content, report)
     except CodecError as error:

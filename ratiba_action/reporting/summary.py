@@ -277,14 +277,14 @@ class ReportSummary:
 
 def summarise(report: Report) -> ReportSummary:
     """Compute everything that is shown of a report."""
-    counts, code = tally(report), _exit_code(report)
-    scenarios = tuple(_scenario_row(outcome, day_of(report.started_at)) for outcome in outcomes_of(report.results))
+    counts, code, outcomes = tally(report), _exit_code(report), outcomes_of(report.results)
+    scenarios = tuple(_scenario_row(outcome, day_of(report.started_at)) for outcome in outcomes)
     decide = [row for row in scenarios if row.quarantine is None]
-    figures = summarise_metrics(trial.result for row in decide for trial in row.trials)
+    figures = _figures(report, outcomes)
     thresholds = describe_thresholds(figures, report.data_sets, report.limits.metric_thresholds)
     explained = describe_explanation(report.explanation)
     failing = [row.scenario.id for row in sorted(decide, key=lambda row: not row.scenario.critical) if row.failing]
-    caveats = report.caveats if report.verdict.conclusion in _LETS_PASS else ()
+    caveats = caveats_of(report)
     amounts = (("by party", report.spending.by_party), ("by model", report.spending.by_model))
     return ReportSummary(
         report=report,
@@ -320,6 +320,27 @@ def summarise(report: Report) -> ReportSummary:
         run_link="" if report.traces is None else _plain(report.traces.run_url),
         traces=_traces(report),
     )
+
+
+def _figures(report: Report, outcomes: Iterable[ScenarioOutcome]) -> tuple[MetricSummary, ...]:
+    """Of the scenarios that count for the verdict."""
+    day = day_of(report.started_at)
+    decide = (outcome for outcome in outcomes if quarantine_in_force(outcome.scenario, day) is None)
+    return summarise_metrics(trial for outcome in decide for trial in outcome.trials)
+
+
+def described_thresholds(report: Report, outcomes: Iterable[ScenarioOutcome]) -> Mapping[str, str]:
+    """The thresholds of each metric, as ``summarise`` describes them.
+
+    Args:
+        outcomes: of the report.
+    """
+    return describe_thresholds(_figures(report, outcomes), report.data_sets, report.limits.metric_thresholds)
+
+
+def caveats_of(report: Report) -> tuple[str, ...]:
+    """What a reader must know who sees only that the run passed."""
+    return report.caveats if report.verdict.conclusion in _LETS_PASS else ()
 
 
 def outputs_of(report: Report) -> dict[str, Any]:

@@ -41,6 +41,11 @@ def mutants_folder(environment: Mapping[str, str]) -> Path:
     return user_cache_folder(environment).with_name("mutants")
 
 
+def site_runs_folder(environment: Mapping[str, str]) -> Path:
+    """What runs became when a site was made of them, beside the user's scores of judges."""
+    return user_cache_folder(environment).with_name("site-runs")
+
+
 def _given(text: str, root: Path, *, automatic: bool) -> Path:
     folder = Path(text)
     if not folder.is_absolute():

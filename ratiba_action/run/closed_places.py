@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from ratiba_action.config.configuration import Configuration
-from ratiba_action.run.cache_place import cache_folder, mutants_folder, user_cache_folder
+from ratiba_action.run.cache_place import cache_folder, mutants_folder, site_runs_folder, user_cache_folder
 from ratiba_action.run.inputs import RunRequest
 from ratiba_action.run.paid_run import EARLIER_JOURNALS, SEALED_JOURNALS, journal_folder
 from ratiba_action.systems.workplace import places_of_job, private_places
@@ -31,11 +31,13 @@ def closed_places(
 
 
 def _places_of_calls(inputs: RunRequest) -> tuple[str, ...]:
-    """Folders of journals, judge cache and mutants: what the system said elsewhere is not its to read or change.
+    """Folders of journals, judge cache, mutants and runs of sites: what the system said elsewhere is not its to change.
 
     Also in a run that uses none of them: what its system plants there would be another run's.
     """
-    folders = [place(inputs.environment) for place in (journal_folder, user_cache_folder, mutants_folder)]
+    folders = [
+        place(inputs.environment) for place in (journal_folder, user_cache_folder, mutants_folder, site_runs_folder)
+    ]
     folders += [cache_folder(inputs.environment, inputs.repository)]
     folders += [Path(path) for name in (SEALED_JOURNALS, EARLIER_JOURNALS) if (path := inputs.environment.get(name))]
     return tuple(str(folder.resolve()) for folder in folders)

@@ -6,13 +6,15 @@ checkout may have been written by code of the change.
 
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.decide.trusted_configuration import runs_in_ci
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.run.inputs import RunInputs, RunRequest
+from ratiba_action.run.earlier_runs import workflow_started
+from ratiba_action.run.inputs import RunRequest
 from ratiba_action.util.git import Git
 from ratiba_action.util.text import plural
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 MAX_RUNS = 500
-"""Files that are read from a branch, the latest ones: a run of 200 scenarios takes a tenth of a second."""
+"""Files that are read from a branch, the latest ones: a run of 200 scenarios takes about 30 ms of the processor."""
 
 
 def history_of(run: RunRequest, configuration: Configuration) -> "RunHistory | None":
@@ -43,19 +45,22 @@ def history_of(run: RunRequest, configuration: Configuration) -> "RunHistory | N
     from ratiba_action.history.data_branch import branch_source  # the configuration names a branch
     from ratiba_action.history.run_history import KeptRunHistory
 
-    files = partial(_files, branch, run.decided.change.git, settings.github_token, run.environment)
+    until = workflow_started(run) if settings.shard is not None or run.shard_reports else None
+    files = partial(_files, branch, run.decided.change.git, settings.github_token, run.environment, until)
     return KeptRunHistory(branch_source(branch), files, maximum=MAX_RUNS, of_branches=True)
 
 
 def _files(
-    branch: str, git: Git | None, token: str, environment: Mapping[str, str]
+    branch: str, git: Git | None, token: str, environment: Mapping[str, str], until: datetime | None
 ) -> "AbstractContextManager[RunFiles]":
     from ratiba_action.history.data_branch import DataBranch, fetched_runs
 
     server, repository = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
     if server and repository:
         remote = f"{server.rstrip('/')}/{repository}"
-        return fetched_runs(DataBranch(remote, branch, token if remote.startswith("https://") else ""), environment)
+        return fetched_runs(
+            DataBranch(remote, branch, token if remote.startswith("https://") else ""), environment, until
+        )
     if runs_in_ci(environment):
         raise InfrastructureError(
             f"The job does not say which repository has the branch {branch!r}; the checkout's may be a change's.",
@@ -72,9 +77,8 @@ def _of_checkout(branch: str, git: Git | None) -> "Iterator[RunFiles]":
     yield runs_of_branch(branch, git)
 
 
-def notes_of_history(inputs: RunInputs) -> tuple[str, ...]:
+def notes_of_history(history: "RunHistory | None") -> tuple[str, ...]:
     """What is said of a history without a database that the run has looked at."""
-    history = inputs.history
     if history is None:
         return ()
     from ratiba_action.history.run_history import KeptRunHistory

@@ -385,7 +385,7 @@ class _Gate:
             *notes_of_reads(inputs, measured),
             *cut_replies(measured.own),
             *notes_of_own_history(measured.own),
-            *notes_of_history(inputs),
+            *notes_of_history(inputs.history),
             *limits_not_measured(measured.own),
             *notes_of_other_models(self._ledger),
             *notes_of_clocks(inputs.selection.scenarios),

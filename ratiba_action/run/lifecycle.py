@@ -12,6 +12,7 @@ from ratiba_action.model.note import in_order
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import stopped
+from ratiba_action.run.earlier_history import notes_of_history
 from ratiba_action.run.event_logging import Tracer
 from ratiba_action.run.inputs import RunLog, RunRequest
 from ratiba_action.settings.gitlab import gitlab_job
@@ -20,10 +21,9 @@ from ratiba_action.util.interruption import Interruption, current
 from ratiba_action.util.persisted_credentials import in_job
 
 if TYPE_CHECKING:
+    from ratiba_action.history.run_history import RunHistory
     from ratiba_action.model.verdict import Report
     from ratiba_action.reporting.summary import ReportSummary
-
-_HISTORY_SECONDS = 10.0
 
 
 def in_pipeline(environment: Mapping[str, str]) -> bool:
@@ -46,6 +46,8 @@ class Lifecycle:
 
     def __init__(self, request: RunRequest, log: RunLog, publication: Publication, tracer: Tracer) -> None:
         self.request, self.log, self.publication = request, log, publication
+        self.history: RunHistory | None = None
+        """Of earlier runs, once the run's inputs are known."""
         self._tracer, self._interruption = tracer, current()
 
     def go_on(self) -> None:
@@ -168,14 +170,18 @@ class Lifecycle:
     def _with_trends(self, report: "Report") -> "Report":
         """The report with the trends of its base branch, if there is a readable history."""
         from ratiba_action.history.keeping import with_trends
-        from ratiba_action.history.store import MetricsHistory
 
-        url = self.publication.settings.ledger_url
+        if self.history is None:
+            return report
+        known = notes_of_history(self.history)
         try:
-            return with_trends(report, MetricsHistory(url, _HISTORY_SECONDS)) if url else report
+            report = with_trends(report, self.history)
         except LedgerError as error:
             self.publication.warn(str(error))
             return report
+        # A run that asked it nothing before has not said yet where its trends come from.
+        read = () if known else notes_of_history(self.history)
+        return replace(report, notes=in_order((*report.notes, *read))) if read else report
 
     def _keep(self, report: "Report") -> None:
         """Add the run to the history; a failure never changes the verdict."""

@@ -92,13 +92,21 @@ def _why_not(inputs: RunInputs, *, in_shards: bool) -> tuple[str, str] | None:
             "there is no history",
             "Set RATIBA_LEDGER_URL (input ledger-url) or the configuration's history.branch.",
         )
-    from ratiba_action.history.store import MetricsHistory  # with a history alone
-
-    if in_shards and not isinstance(inputs.history, MetricsHistory):
-        return "shards may find different runs on a branch", "Set RATIBA_LEDGER_URL (input ledger-url)."
+    if in_shards and _may_differ(inputs):
+        return (
+            "shards may find different runs on a branch where no event says when they were started",
+            "Run them in a workflow on GitHub, or set RATIBA_LEDGER_URL (input ledger-url).",
+        )
     if not (subject.base_branch or subject.branch):
         return "this run has no base branch", "Run the gate in a pull request, or after a push."
     return None
+
+
+def _may_differ(inputs: RunInputs) -> bool:
+    """Whether the jobs of one run may find different runs: a branch has no moment but that of the workflow's event."""
+    from ratiba_action.history.store import MetricsHistory  # with a history alone
+
+    return not isinstance(inputs.history, MetricsHistory) and workflow_started(inputs) is None
 
 
 def _may_repeat(inputs: RunInputs, name: str) -> bool:

@@ -106,8 +106,7 @@ def run_bare(
     Raises:
         GitError: git is not installed, or took longer.
     """
-    checkout, path = find_checkout(Path.cwd()), environment.get("PATH", os.defpath)
-    path = path if checkout is None else _path_outside(checkout, path)
+    path = _trusted_path(environment)
     options = ("-c", f"core.hooksPath={os.devnull}", "-c", "http.followRedirects=false")
     command, env = [_program(path), *options, *arguments], {**environment, "PATH": path}
     try:
@@ -116,6 +115,23 @@ def run_bare(
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         raise GitError(f"git could not be run: {type(error).__name__}.", "Install git.") from error
+
+
+def bare_blobs(folder: Path, environment: Mapping[str, str]) -> "Blobs":
+    """A reader of the objects of a bare repository of the gate's own, to be used in ``with``.
+
+    Args:
+        environment: as ``run_bare`` takes it.
+    """
+    path = _trusted_path(environment)
+    command = [_program(path), "--git-dir", str(folder), "cat-file", "--batch"]
+    return Blobs(command, {**environment, "PATH": path})
+
+
+def _trusted_path(environment: Mapping[str, str]) -> str:
+    """The folders of programs, without those in the checkout of the current folder."""
+    checkout, path = find_checkout(Path.cwd()), environment.get("PATH", os.defpath)
+    return path if checkout is None else _path_outside(checkout, path)
 
 
 def _program(path: str) -> str:

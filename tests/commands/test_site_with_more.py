@@ -47,6 +47,15 @@ def test_judges_have_their_kappa_with_people() -> None:
     assert '<td data-label="labels" class="n">40</td>' in page
 
 
+def test_the_overview_says_when_people_label_again() -> None:
+    def overview(**schedule: str | None) -> str:
+        return (site({**CALIBRATION, "schedule": {"owner": "ann", **schedule}}) / "index.html").read_text("utf-8")
+
+    assert '<p class="big">2026-12-07</p><p>ann' in overview(due=None, next="2026-12-07")
+    assert "since 2026-11-02, ann" in overview(due="2026-11-02", next="2026-12-07")
+    assert "Labels for the judges" not in (site() / "index.html").read_text("utf-8")
+
+
 def test_production_has_sample_feedback_drift_and_canary_and_their_texts_are_masked() -> None:
     page = (site(SAMPLE, DRIFT, CANARY) / "production.html").read_text("utf-8")
     assert "420 conversations, 21 of them measured, 1 below a threshold" in page

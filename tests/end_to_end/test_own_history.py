@@ -120,3 +120,5 @@ async def test_without_a_database_the_branch_that_the_base_names_is_the_history_
     passed = await gate("1003")
     assert passed.code == 0, passed.printed
     assert "Earlier runs were read from the branch 'ratiba-history' (20 runs)" in passed.comment
+    (trend,) = report_of(passed).trends
+    assert (trend.metric, round(trend.points[-1].mean, 2)) == ("EnglishFluencyMetric", 0.7)

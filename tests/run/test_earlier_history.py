@@ -1,6 +1,7 @@
 """Which history a run believes: what a change may have written is not among it."""
 
 import asyncio
+import json
 import os
 from contextlib import nullcontext
 from dataclasses import replace
@@ -21,6 +22,7 @@ from ratiba_action.history.run_history import KeptRunHistory, RunHistory
 from ratiba_action.history.store import MetricsHistory, Series
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import Rules
+from ratiba_action.model.shard import Shard
 from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import packed, render_results
 from ratiba_action.reporting.summary import summarise
@@ -33,7 +35,7 @@ from tests.support.sample_report import sample_score, sample_scored
 pytestmark = pytest.mark.processes
 
 SERIES = Series("ratiba/assistant", "ratiba", "main", before=datetime(2027, 1, 1, tzinfo=UTC))
-BRANCH = "ratiba-history"
+BRANCH, PATH = "ratiba-history", os.environ["PATH"]
 
 
 def measured(number: int, value: float, **changes: Any) -> Report:
@@ -50,16 +52,16 @@ def server(tmp_path: Path) -> Path:
     """A server's folder with one repository, whose branch has two honest runs."""
     folder = tmp_path / "server/ratiba/assistant"
     folder.parent.mkdir(parents=True)
-    GitRepository(tmp_path / "maker", os.environ["PATH"]).git("init", "--quiet", "--bare", str(folder))
+    GitRepository(tmp_path / "maker", PATH).git("init", "--quiet", "--bare", str(folder))
     for number, value in ((1, 0.8), (2, 0.9)):
-        append_run(measured(number, value), DataBranch(f"file://{folder}", BRANCH), {"PATH": os.environ["PATH"]})
+        append_run(measured(number, value), DataBranch(f"file://{folder}", BRANCH), {"PATH": PATH})
     return tmp_path / "server"
 
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> GitRepository:
     """A checkout in which a change wrote whatever it can write: a branch, a folder, a remote and a setting."""
-    repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "checkout", PATH)
     forged = packed(render_results(summarise(measured(3, 0.1))).encode())
     commit = repository.commit({"runs/2026/20260802T180000Z-0123456789abcdef.json.gz": forged, "README": "Runs."})
     for ref in (f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}", "refs/heads/evil"):
@@ -71,9 +73,10 @@ def checkout(tmp_path: Path) -> GitRepository:
 
 
 def history(checkout: GitRepository, environment: dict[str, str], ledger: str = "", **of: Any) -> RunHistory | None:
-    variables = {"PATH": os.environ["PATH"], **environment}
+    variables = {"PATH": PATH, **environment}
     run: Any = SimpleNamespace(
-        settings=SimpleNamespace(ledger_url=ledger, github_token="", why_withheld=""),
+        settings=SimpleNamespace(ledger_url=ledger, github_token="", why_withheld="", shard=of.get("shard")),
+        shard_reports=of.get("shard_reports", ()),
         decided=SimpleNamespace(change=SimpleNamespace(git=Git(checkout.folder, variables))),
         environment=variables,
     )
@@ -91,8 +94,7 @@ def test_in_ci_the_branch_of_the_repository_itself_is_read_whatever_the_checkout
     job = {"CI": "true", "GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
     found = history(checkout, job)
     assert values(found) == [0.9, 0.8]
-    inputs: Any = SimpleNamespace(history=found)
-    assert notes_of_history(inputs) == (
+    assert notes_of_history(found) == (
         "Earlier runs were read from the branch 'ratiba-history' (2 runs), without a ledger's database.",
     )
 
@@ -116,7 +118,7 @@ def test_a_run_of_a_pull_request_on_the_branch_counts_for_nothing(server: Path, 
         replace(plain, subject=replace(plain.subject, event="pull_request_target", run_id=9)),
     ]
     for report in planted:
-        append_run(report, DataBranch(f"file://{server}/ratiba/assistant", BRANCH), {"PATH": os.environ["PATH"]})
+        append_run(report, DataBranch(f"file://{server}/ratiba/assistant", BRANCH), {"PATH": PATH})
     job = {"CI": "true", "GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
     assert values(history(checkout, job)) == [0.9, 0.8]
 
@@ -161,8 +163,7 @@ def test_a_note_and_the_anchors_name_say_how_far_back_the_runs_go_that_were_read
     for maximum in (2, 4):
         found = kept_in(tmp_path / "runs", maximum, *reports)
         anchor = read_anchor(found, wanted, Rules())
-        inputs: Any = SimpleNamespace(history=found)
-        named[maximum] = anchor and anchor.name, "files were read" in notes_of_history(inputs)[0]
+        named[maximum] = anchor and anchor.name, "files were read" in notes_of_history(found)[0]
     assert named == {2: ("the best since 2026-08-02", True), 4: ("the best of the last 8 weeks", False)}
 
 
@@ -176,8 +177,7 @@ def test_runs_that_do_not_count_are_in_the_note(tmp_path: Path) -> None:
         measured(2, 0.9),
     )
     assert values(found) == [0.9]
-    inputs: Any = SimpleNamespace(history=found)
-    assert "2 other runs there do not count" in notes_of_history(inputs)[0]
+    assert "2 other runs there do not count" in notes_of_history(found)[0]
 
 
 def test_the_ledger_comes_first_and_without_both_there_is_no_history(checkout: GitRepository) -> None:
@@ -186,24 +186,22 @@ def test_the_ledger_comes_first_and_without_both_there_is_no_history(checkout: G
     found = history(checkout, {})
     assert isinstance(found, KeptRunHistory)
     assert not found.was_read, "nothing is read before it is asked"
-    inputs: Any = SimpleNamespace(history=found)
-    assert notes_of_history(inputs) == ()
+    assert notes_of_history(found) == ()
 
 
 def test_recorded_answers_are_no_history_of_scores(server: Path, checkout: GitRepository) -> None:
     repeated = measured(6, 0.5, llm=AnswerOrigin.REPLAY)
-    append_run(repeated, DataBranch(f"file://{server}/ratiba/assistant", BRANCH), {"PATH": os.environ["PATH"]})
+    append_run(repeated, DataBranch(f"file://{server}/ratiba/assistant", BRANCH), {"PATH": PATH})
     job = {"GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
     assert values(history(checkout, job)) == [0.9, 0.8]
 
 
 def test_a_score_that_is_none_makes_its_run_a_broken_file(server: Path, checkout: GitRepository) -> None:
-    append_run(measured(7, 7.5), DataBranch(f"file://{server}/ratiba/assistant", BRANCH), {"PATH": os.environ["PATH"]})
+    append_run(measured(7, 7.5), DataBranch(f"file://{server}/ratiba/assistant", BRANCH), {"PATH": PATH})
     job = {"GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
     found = history(checkout, job)
     assert values(found) == [0.9, 0.8]
-    inputs: Any = SimpleNamespace(history=found)
-    assert notes_of_history(inputs)[0].endswith("1 file there could not be read.")
+    assert notes_of_history(found)[0].endswith("1 file there could not be read.")
 
 
 def test_a_server_that_cannot_be_reached_is_asked_once(server: Path, checkout: GitRepository, tmp_path: Path) -> None:
@@ -215,3 +213,28 @@ def test_a_server_that_cannot_be_reached_is_asked_once(server: Path, checkout: G
     (server / "ratiba").rename(tmp_path / "nowhere/ratiba")
     with pytest.raises(LedgerError, match="could not be read"):
         values(found)
+
+
+def test_in_shards_every_job_finds_the_runs_that_were_there_when_the_workflow_was_triggered(
+    server: Path, checkout: GitRepository, tmp_path: Path
+) -> None:
+    event = tmp_path / "event.json"
+    job = {"GITHUB_SERVER_URL": f"file://{server}", "GITHUB_REPOSITORY": "ratiba/assistant"}
+    triggered = datetime.now(UTC) + timedelta(hours=1)
+    event.write_text(json.dumps({"pull_request": {"updated_at": triggered.isoformat()}}))
+    job |= {"GITHUB_EVENT_PATH": str(event)}
+    remote, later = DataBranch(f"file://{server}/ratiba/assistant", BRANCH), triggered + timedelta(hours=1)
+    maker = GitRepository(tmp_path / "clone", PATH)
+    maker.git("fetch", "--quiet", remote.remote, f"{BRANCH}:{BRANCH}")
+    append_run(measured(3, 0.7), remote, {"PATH": PATH})
+    maker.git("fetch", "--quiet", remote.remote, f"{BRANCH}:appended")
+    tree, parent = maker.git("rev-parse", "appended^{tree}").strip(), maker.git("rev-parse", BRANCH).strip()
+    commit = maker.git("commit-tree", "-p", parent, "-m", "Later", tree, date=later.isoformat()).strip()
+    maker.git("push", "--quiet", "--force", remote.remote, f"{commit}:refs/heads/{BRANCH}")
+
+    of_shard = history(checkout, job, shard=Shard(1, 2))
+    assert values(of_shard) == [0.9, 0.8]
+    assert values(history(checkout, job, shard_reports=("one", "two"))) == [0.9, 0.8]
+    assert values(history(checkout, job)) == [0.7, 0.9, 0.8], "a job of its own reads what there is"
+    event.write_text(json.dumps({"pull_request": {"updated_at": "2020-01-01T00:00:00Z"}}))
+    assert values(history(checkout, job, shard=Shard(1, 2))) == [0.8], "the first commit where all are later"

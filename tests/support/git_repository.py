@@ -36,11 +36,14 @@ class GitRepository:
         folder.mkdir(parents=True, exist_ok=True)
         self.git("init", "--quiet", "--initial-branch=main")
 
-    def git(self, *arguments: str) -> str:
-        """Run git; returns its output without surrounding white space."""
-        done = subprocess.run(
-            ["git", *arguments], cwd=self.folder, env=self._environment, check=True, capture_output=True
-        )
+    def git(self, *arguments: str, date: str = "") -> str:
+        """Run git; returns its output without surrounding white space.
+
+        Args:
+            date: at which a commit is made; empty for now.
+        """
+        environment = self._environment | ({"GIT_COMMITTER_DATE": date} if date else {})
+        done = subprocess.run(["git", *arguments], cwd=self.folder, env=environment, check=True, capture_output=True)
         return done.stdout.decode("utf-8", "surrogateescape").strip()
 
     def write(self, files: Mapping[str, str | bytes | None]) -> None:

@@ -98,8 +98,22 @@ class _MutationLines(_FoundElsewhere):
     lines: list[_ProtectedLine]
 
 
+class CalibrationSchedule(_FoundElsewhere):
+    """When people label conversations again, as ``calibrate run`` said; days are ISO 8601.
+
+    Args:
+        due: the first session that was missed or is today's; None where none is.
+        following: the next session.
+    """
+
+    owner: str = ""
+    due: str | None = None
+    following: str | None = Field(default=None, alias="next")
+
+
 class _LabelAgreements(_FoundElsewhere):
     agreements: list[LabelAgreement]
+    schedule: CalibrationSchedule
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +128,7 @@ class Elsewhere:
     mutated: bool = False
     protects: Mapping[str, Sequence[tuple[str, str]]] = field(default_factory=dict)
     labels: tuple[LabelAgreement, ...] = ()
+    schedule: CalibrationSchedule | None = None
     sample: SampledProduction | None = None
     drift: DriftedProduction | None = None
     canary: ShownCanary | None = None
@@ -156,6 +171,11 @@ def _mutation(known: Elsewhere, found: Any) -> Elsewhere:
     return replace(known, mutated=True, protects=protects)
 
 
+def _calibration(known: Elsewhere, found: Any) -> Elsewhere:
+    read = _LabelAgreements.model_validate(found)
+    return replace(known, labels=tuple(read.agreements), schedule=read.schedule)
+
+
 def ranges(numbers: Sequence[int]) -> str:
     """Numbers of lines in a few words: ``3, 5-7``."""
     ordered = sorted(set(numbers))
@@ -168,10 +188,7 @@ def ranges(numbers: Sequence[int]) -> str:
 
 _KINDS: Sequence[tuple[frozenset[str], Callable[[Elsewhere, Any], Elsewhere]]] = (
     (frozenset({"lines", "score", "chosen"}), _mutation),
-    (
-        frozenset({"agreements", "schedule"}),
-        lambda known, found: replace(known, labels=tuple(_LabelAgreements.model_validate(found).agreements)),
-    ),
+    (frozenset({"agreements", "schedule"}), _calibration),
     (
         frozenset({"feedback", "below_a_threshold"}),
         lambda known, found: replace(known, sample=SampledProduction.model_validate(found)),

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import stat
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,6 +13,8 @@ from ratiba_action.errors import UsageError
 LISTING = "site.json"
 """Names every file of a site, so that the next one knows what it may replace."""
 _SHOWN = 5
+_OLD_AND_NEW = 2
+"""Links of a page that two sites have, and nothing else."""
 
 
 def require_own_folder(target: Path) -> None:
@@ -63,7 +66,7 @@ def write_site(pages: Iterable[tuple[str, bytes]], target: Path) -> tuple[int, i
     try:
         parent.mkdir(parents=True, exist_ok=True)
         staged = tempfile.mkdtemp(dir=parent, prefix=f".{target.name}-")
-        count, size = _write(pages, Path(staged))
+        count, size = _write(pages, Path(staged), target.absolute())
         _replace(Path(staged), target.absolute())
     except OSError as error:
         problem = f"The site cannot be written to {str(target)!r}: {error.strerror or error}. Nothing was changed."
@@ -74,18 +77,37 @@ def write_site(pages: Iterable[tuple[str, bytes]], target: Path) -> tuple[int, i
     return count, size
 
 
-def _write(pages: Iterable[tuple[str, bytes]], folder: Path) -> tuple[int, int]:
+def _write(pages: Iterable[tuple[str, bytes]], folder: Path, earlier: Path) -> tuple[int, int]:
     names, size = [LISTING], 0
     for name, content in pages:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("xb") as file:
-            file.write(content)
+        if not _taken_over(earlier / name, path, content):
+            with path.open("xb") as file:
+                file.write(content)
         names.append(name)
         size += len(content)
     (folder / LISTING).write_text(json.dumps({"files": sorted(names)}, indent=0) + "\n", "utf-8")
     folder.chmod(0o755)
     return len(names), size
+
+
+def _taken_over(old: Path, new: Path, content: bytes) -> bool:
+    """Whether the page of the earlier site stands in the new one too, because it has this content and is a plain file.
+
+    It then keeps the time of its last change, by which copies of a site to elsewhere know what to send.
+    """
+    try:
+        # Linked first: what is compared is then what stays.
+        os.link(old, new, follow_symlinks=False)
+    except (OSError, NotImplementedError):
+        return False
+    found = new.lstat()
+    alone = stat.S_ISREG(found.st_mode) and found.st_nlink == _OLD_AND_NEW
+    same = alone and found.st_size == len(content) and new.read_bytes() == content
+    if not same:
+        new.unlink()
+    return same
 
 
 def _replace(staged: Path, target: Path) -> None:

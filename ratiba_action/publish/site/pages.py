@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.history.keeping import AGREEMENT_BOUND, WINDOWS, join_trends, judge_drift, windows_of
 from ratiba_action.history.run_files import BrokenFile
-from ratiba_action.model.history import Trend, TrendPoint
+from ratiba_action.model.history import AgreementPoint, Trend, TrendPoint
 from ratiba_action.model.measurement import NotRun, Scored
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.published import Transcripts, publishable
@@ -22,12 +22,13 @@ from ratiba_action.model.values import Usd, mean
 from ratiba_action.model.verdict import Report
 from ratiba_action.publish.site.charts import LineChart, line_chart, strip_of
 from ratiba_action.publish.site.elsewhere import Elsewhere
-from ratiba_action.publish.site.runs import FAILED, RunLine, ScenarioFacts, facts_of_name
+from ratiba_action.publish.site.outcomes import FAILED, LETTERS
+from ratiba_action.publish.site.runs import RunLine, ScenarioFacts, facts_of_name, page_name
 from ratiba_action.publish.site.stability import RECENT, Stability, marks_of, stability_of
 from ratiba_action.reporting.comment_failures import transcript_text
 from ratiba_action.reporting.html import page_template
 from ratiba_action.reporting.markdown import clean
-from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, summarise
+from ratiba_action.reporting.summary import ScenarioRow, summarise
 from ratiba_action.verdict.interval import Interval
 
 if TYPE_CHECKING:
@@ -46,7 +47,6 @@ _EXPENSIVE = 15
 _COMMIT = re.compile(r"[0-9a-f]{7,64}", re.ASCII)
 _SERVED = ("view.js", "chat.js")
 _ASK_SERVER = "connect-src 'self'; "
-_LETTERS = {"passed": "p", "failed": "f", "incomplete": "i"}
 _PACKAGE = "ratiba_action.publish.site"
 
 Pages = Iterator[tuple[str, bytes]]
@@ -142,19 +142,110 @@ class MetricLine:
         return "fell" if self.change < 0 else "rose"
 
 
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """The page of a run, which follows from its report alone.
+
+    Args:
+        run: its id.
+        html: the page.
+        talks: id, status and conversation of each scenario whose conversation is published.
+    """
+
+    run: str
+    html: str
+    talks: tuple[tuple[str, str, str], ...]
+
+
 def all_pages(history: History, load: Callable[[RunLine], Report | None]) -> Pages:
     """Every page, as the path of its file and its content.
 
     Args:
         load: reads a run again, masked; None where no more is known of it than its line.
     """
+    return site_pages(history, run_pages(history, load))
+
+
+def run_pages(history: History, load: Callable[[RunLine], Report | None]) -> Iterator[RunPage]:
+    """The page of each of the newest runs."""
+    for line in history.lines[:RUN_PAGES]:
+        report = load(line)
+        if report is not None:
+            yield run_page(line, report, history)
+
+
+def run_page(line: RunLine, report: Report, history: History) -> RunPage:
+    """The page of a run.
+
+    Args:
+        report: of the run, masked.
+        history: of which the page shows nothing but how it is published.
+    """
+    transcripts = history.transcripts
+    summary = summarise(publishable(report, transcripts))
+    order = {FAILED: 0, "passed": 2}
+    rows = sorted(summary.deciding, key=lambda row: (order.get(row.deciding.ended, 1), not row.scenario.critical))
+    _, html = render(
+        history,
+        f"run/{line.id}.html",
+        "run.html.j2",
+        f"{summary.headline} on {line.started_at:%Y-%m-%d %H:%M}",
+        repository=line.repository,
+        page_of=page_name,
+        line=line,
+        summary=summary,
+        rows=[(row, _conversation(row, transcripts)) for row in rows if row.deciding.result.trial.arm.name == HEAD],
+        quarantined=[(row, _conversation(row, transcripts)) for row in summary.quarantined],
+    )
+    talks = ((row, _conversation(row, transcripts)) for row in (*summary.deciding, *summary.quarantined))
+    return RunPage(line.id, html, tuple((row.scenario.id, row.deciding.ended, text) for row, text in talks if text))
+
+
+def _conversation(row: ScenarioRow, transcripts: Transcripts) -> str:
+    """The deciding trial's conversation; empty where it is not published."""
+    result = row.deciding.result
+    failing = not (isinstance(result, Scored) and result.passed)
+    if transcripts is Transcripts.NONE or not (transcripts is Transcripts.ALL or failing):
+        return ""
+    return "" if isinstance(result, NotRun) or result.transcript is None else transcript_text(result)
+
+
+def site_pages(history: History, made: Iterable[RunPage]) -> Pages:
+    """Every page, as the path of its file and its content.
+
+    Args:
+        made: the pages of runs, the newest first.
+    """
     site = _Site(history)
-    yield from site.runs_with_pages(load)
+    yield from site.runs_with_pages(made)
     yield from site.lists()
     yield from site.scenarios()
     yield "badge.svg", badge_svg(history).encode()
     yield "badge.json", (json.dumps(badge(history)) + "\n").encode()
     yield ".nojekyll", b""
+
+
+def render(
+    history: History, path: str, template: str, title: str, *, repository: str, **values: Any
+) -> tuple[str, str]:
+    """A page by its template, with its path."""
+    from markupsafe import Markup  # a skipped run renders no page
+
+    text = page_template(template, _PACKAGE).render(
+        title=title,
+        path=path,
+        up="../" * path.count("/"),
+        history=history,
+        repository=repository,
+        commit_url=commit_url,
+        strip_of=strip_of,
+        style=Markup(_text("site.css")),  # noqa: S704 - a constant of this package
+        script=_script("site.js"),
+        policy=Markup(content_policy(served=history.served)),  # noqa: S704 - the same
+        view_script=_script("view.js") if history.served else "",
+        **values,
+    )
+    return path, text
 
 
 def served_pages(history: History) -> Pages:
@@ -194,23 +285,15 @@ class _Site:
         )
 
     def _page(self, path: str, template: str, title: str, **values: Any) -> tuple[str, bytes]:
-        from markupsafe import Markup  # a skipped run renders no page
-
         newest = self._history.lines[0] if self._history.lines else None
-        text = page_template(template, _PACKAGE).render(
-            title=title,
-            path=path,
-            up="../" * path.count("/"),
-            history=self._history,
+        path, text = render(
+            self._history,
+            path,
+            template,
+            title,
             repository=newest.repository if newest is not None else "",
             paged=self._paged,
             page_of=lambda name: self._lines[name].facts.page if name in self._lines else "",
-            commit_url=commit_url,
-            strip_of=strip_of,
-            style=Markup(_text("site.css")),  # noqa: S704 - a constant of this package
-            script=_script("site.js"),
-            policy=Markup(content_policy(served=self._history.served)),  # noqa: S704 - the same
-            view_script=_script("view.js") if self._history.served else "",
             **values,
         )
         return path, text.encode("utf-8", "replace")
@@ -223,46 +306,16 @@ class _Site:
         """The page to talk with the system."""
         return self._page("chat.html", "chat.html.j2", "Talk with the system", chat_script=_script("chat.js"))
 
-    def runs_with_pages(self, load: Callable[[RunLine], Report | None]) -> Pages:
-        """The page of each of the newest runs; their conversations are kept for the pages of scenarios."""
-        for line in self._history.lines[:RUN_PAGES]:
-            report = load(line)
-            if report is None:
-                continue
-            shown = publishable(report, self._history.transcripts)
-            summary = summarise(shown)
-            self._paged.add(line.id)
-            self._keep_talks(line, summary)
-            yield self._run_page(line, summary)
-
-    def _run_page(self, line: RunLine, summary: ReportSummary) -> tuple[str, bytes]:
-        order = {FAILED: 0, "passed": 2}
-        rows = sorted(summary.deciding, key=lambda row: (order.get(row.deciding.ended, 1), not row.scenario.critical))
-        return self._page(
-            f"run/{line.id}.html",
-            "run.html.j2",
-            f"{summary.headline} on {line.started_at:%Y-%m-%d %H:%M}",
-            line=line,
-            summary=summary,
-            rows=[(row, self._conversation_of(row)) for row in rows if row.deciding.result.trial.arm.name == HEAD],
-            quarantined=[(row, self._conversation_of(row)) for row in summary.quarantined],
-        )
-
-    def _conversation_of(self, row: ScenarioRow) -> str:
-        """The deciding trial's conversation; empty where it is not published."""
-        result = row.deciding.result
-        all_of_them = self._history.transcripts is Transcripts.ALL
-        failing = not (isinstance(result, Scored) and result.passed)
-        if self._history.transcripts is Transcripts.NONE or not (all_of_them or failing):
-            return ""
-        return "" if isinstance(result, NotRun) or result.transcript is None else transcript_text(result)
-
-    def _keep_talks(self, line: RunLine, summary: ReportSummary) -> None:
-        for row in (*summary.deciding, *summary.quarantined):
-            text, kept = self._conversation_of(row), self._talks.setdefault(row.scenario.id, [])
-            status = row.deciding.ended
-            if text and len(kept) < 2 and status not in {each.status for each in kept}:  # noqa: PLR2004 - now and then
-                kept.append(Conversation(line.id, line.started_at, status, text))
+    def runs_with_pages(self, made: Iterable[RunPage]) -> Pages:
+        """The pages of runs; their conversations are kept for the pages of scenarios."""
+        began = {line.id: line.started_at for line in self._history.lines[:RUN_PAGES]}
+        for page in made:
+            self._paged.add(page.run)
+            for name, status, text in page.talks:
+                kept = self._talks.setdefault(name, [])
+                if len(kept) < 2 and status not in {each.status for each in kept}:  # noqa: PLR2004 - now and then
+                    kept.append(Conversation(page.run, began[page.run], status, text))
+            yield f"run/{page.run}.html", page.html.encode("utf-8", "replace")
 
     def lists(self) -> Pages:
         """The pages of all runs."""
@@ -295,6 +348,7 @@ class _Site:
             held=[line for line in self._lines.values() if line.facts.until is not None],
             flaky=sorted(flaky, key=lambda line: -line.stability.changes),
             moved=[line for line in self._metrics() if line.verdict in {"fell", "rose"}],
+            drift=judge_drift(self._agreements()[::-1]),
         )
 
     def _run_lists(self) -> Pages:
@@ -329,8 +383,12 @@ class _Site:
         latest = max((trend.points[-1].started_at for trend in trends), default=None)
         return [] if latest is None else [metric_line(trend, latest) for trend in trends]
 
+    def _agreements(self) -> list[AgreementPoint]:
+        """Of two judges, the newest first."""
+        return [line.agreement for line in self._history.lines if line.agreement is not None]
+
     def _judges(self) -> tuple[str, bytes]:
-        found = [line.agreement for line in self._history.lines if line.agreement is not None]
+        found = self._agreements()
         kappas = [(each.started_at, each.kappa) for each in reversed(found) if each.kappa is not None]
         used: dict[str, list[RunLine]] = {}
         for line in self._history.lines:
@@ -490,7 +548,8 @@ def run_label(line: RunLine) -> str:
 
 
 def _letter(line: RunLine, name: str) -> str:
-    return _LETTERS[line.outcomes[name].status] if name in line.outcomes else "-"
+    end = line.outcomes.end(name)
+    return "-" if end is None else LETTERS[end[0]]
 
 
 def embedded(data: Any) -> str:

@@ -2,13 +2,11 @@
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from hashlib import sha256
-from typing import NamedTuple
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.change import Mode
@@ -17,33 +15,16 @@ from ratiba_action.model.measurement import NotRun, Scored
 from ratiba_action.model.plan import HEAD
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.values import Usd, mean
-from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.model.verdict import Conclusion, Report, SharedSpending
+from ratiba_action.publish.site.outcomes import FAILED, INCOMPLETE, PASSED, Outcome, Outcomes
 from ratiba_action.reporting.links import page_id, page_id_of
-from ratiba_action.reporting.summary import ScenarioRow, summarise
+from ratiba_action.reporting.summary import caveats_of, described_thresholds
+from ratiba_action.reporting.wording import outcome
+from ratiba_action.verdict.trials import ScenarioOutcome, outcomes_of
 
-PASSED, FAILED, INCOMPLETE = "passed", "failed", "incomplete"
 _LONGEST_NAME = 60
 _RUN_URL = re.compile(r"https://[A-Za-z0-9._:-]+/[A-Za-z0-9._/-]+/actions/runs/[0-9]+", re.ASCII)
 _PLAIN_NAME = re.compile(r"[a-z0-9][a-z0-9_-]*", re.ASCII)
-
-
-class Outcome(NamedTuple):
-    """How one scenario ended in one run.
-
-    Args:
-        status: ``passed``, ``failed`` or ``incomplete``.
-        passes: trials that passed, of ``trials``.
-        usd: estimated cost of the system's model calls in all trials; None where it is not known.
-        seconds: of the deciding trial; None where it was not run.
-        digest: of the scenario's content; empty where it is not known.
-    """
-
-    status: str
-    passes: int
-    trials: int
-    usd: Usd | None = None
-    seconds: float | None = None
-    digest: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +38,7 @@ class RunLine:
         answers: ``replay``, ``mixed``, ``live`` or ``record``.
         outcomes: by the scenario's id.
         points: the mean of each metric.
-        shared: what runs that share a ledger have spent together, and their cap, by the account's name.
+        shared: what runs that share a ledger have spent together.
         remarks: what a reader of the run should keep in mind.
         run_url: of the workflow run; empty where it has none, or names no such address.
     """
@@ -77,31 +58,26 @@ class RunLine:
     suite: str
     spent: Usd
     seconds: float
-    outcomes: Mapping[str, Outcome]
+    outcomes: Outcomes
     points: tuple[TrendPoint, ...] = ()
     agreement: AgreementPoint | None = None
     title: str = ""
     reason: str = ""
     by_party: Mapping[str, Usd] = field(default_factory=dict)
     by_model: Mapping[str, Usd] = field(default_factory=dict)
-    shared: tuple[tuple[str, Usd, Usd], ...] = ()
+    shared: tuple[SharedSpending, ...] = ()
     remarks: tuple[str, ...] = ()
     run_url: str = ""
 
     @property
-    def counts(self) -> Mapping[str, int]:
-        """Scenarios by status."""
-        return Counter(outcome.status for outcome in self.outcomes.values())
-
-    @property
     def passed(self) -> int:
         """Scenarios that passed."""
-        return self.counts.get(PASSED, 0)
+        return self.outcomes.count(PASSED)
 
     @property
     def rate(self) -> float | None:
         """Share of the scenarios that passed; None where nothing was measured."""
-        measured = self.passed + self.counts.get(FAILED, 0)
+        measured = self.passed + self.outcomes.count(FAILED)
         return self.passed / measured if measured else None
 
     @property
@@ -149,13 +125,13 @@ def line_of(report: Report) -> RunLine:
         raise ConfigurationError(f"The time {report.started_at.isoformat()!r} has no time zone.")
     if report.shard is not None:
         raise ConfigurationError("It is of one shard, not of a whole run.")
-    summary, subject, checking = summarise(report), report.subject, report.cross_checking
+    subject, checking, found = report.subject, report.cross_checking, outcomes_of(report.results)
     began, commit = report.started_at.astimezone(UTC), report.commit or subject.head
     agreement = None
     if checking is not None and checking.agreement.pairs:
-        found = checking.agreement
+        pairs = checking.agreement
         agreement = AgreementPoint(
-            began, commit, report.judge_model, checking.model, found.pairs, found.same_side, found.quadratic
+            began, commit, report.judge_model, checking.model, pairs.pairs, pairs.same_side, pairs.quadratic
         )
     return RunLine(
         id=page_id(report),
@@ -173,20 +149,22 @@ def line_of(report: Report) -> RunLine:
         suite=report.suite_digest,
         spent=report.spending.spent,
         seconds=report.seconds if math.isfinite(report.seconds) else 0.0,
-        outcomes={
-            row.scenario.id: _outcome(row, report.scenario_digests.get(row.scenario.id, ""))
-            for row in summary.scenarios
-            if row.deciding.result.trial.arm.name == HEAD
-        },
-        points=_points(report, summary.thresholds, began, commit),
+        outcomes=Outcomes.of(
+            {
+                each.scenario.id: _outcome(each, report.scenario_digests.get(each.scenario.id, ""))
+                for each in found
+                if each.deciding.trial.arm.name == HEAD
+            }
+        ),
+        points=_points(report, described_thresholds(report, found), began, commit),
         agreement=agreement,
         title=subject.title,
         reason=report.verdict.reason,
         by_party=report.spending.by_party,
         by_model=report.spending.by_model,
-        shared=tuple((each.name, each.spent, each.cap) for each in report.shared_spending),
-        remarks=(*report.verdict.warnings, *summary.caveats),
-        run_url=subject.run_url if _RUN_URL.fullmatch(subject.run_url) else "",
+        shared=report.shared_spending,
+        remarks=(*report.verdict.warnings, *caveats_of(report)),
+        run_url=plain_run_url(subject.run_url),
     )
 
 
@@ -218,10 +196,12 @@ def line_of_record(record: RunRecord) -> RunLine:
         suite=record.suite_version,
         spent=record.spent_usd,
         seconds=record.seconds,
-        outcomes={
-            name: Outcome(_status_of_trials(found), found.count(PASSED), len(found), digest=digests[name])
-            for name, found in trials.items()
-        },
+        outcomes=Outcomes.of(
+            {
+                name: Outcome(_status_of_trials(found), found.count(PASSED), len(found), digest=digests[name])
+                for name, found in trials.items()
+            }
+        ),
         points=groups.points(began, record.commit, record.answers, record.suite_version, required),
         agreement=pairs if record.pairs else None,
     )
@@ -242,6 +222,11 @@ def facts_of(report: Report) -> dict[str, ScenarioFacts]:
             read.setdefault(name, []).append(readers.path)
     scenarios = {result.trial.scenario.id: result.trial.scenario for result in report.results}
     return {name: _facts(scenario, tuple(read.get(name, ()))) for name, scenario in scenarios.items()}
+
+
+def plain_run_url(text: str) -> str:
+    """The address of a workflow run; empty where the text is none."""
+    return text if _RUN_URL.fullmatch(text) else ""
 
 
 def facts_of_name(name: str) -> ScenarioFacts:
@@ -276,22 +261,21 @@ def page_name(name: str) -> str:
     return f"{plain}-{sha256(name.encode('utf-8', 'surrogatepass')).hexdigest()[:10]}"
 
 
-def _outcome(row: ScenarioRow, digest: str) -> Outcome:
-    ended = row.deciding.ended
-    results = [trial.result for trial in row.trials]
+def _outcome(found: ScenarioOutcome, digest: str) -> Outcome:
+    deciding, ended = found.deciding, outcome(found.deciding)
     costs = [
         exchange.usd
-        for result in results
+        for result in found.trials
         if not isinstance(result, NotRun) and result.transcript is not None
         for exchange in result.transcript.exchanges
         if exchange.usd is not None
     ]
     return Outcome(
         status=ended if ended in (PASSED, FAILED) else INCOMPLETE,
-        passes=sum(isinstance(result, Scored) and result.passed for result in results),
-        trials=len(results),
+        passes=sum(isinstance(result, Scored) and result.passed for result in found.trials),
+        trials=len(found.trials),
         usd=sum(costs, Decimal(0)) if costs else None,
-        seconds=row.deciding.seconds,
+        seconds=None if isinstance(deciding, NotRun) else deciding.seconds,
         digest=digest,
     )
 

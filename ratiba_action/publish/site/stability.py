@@ -7,7 +7,8 @@ from decimal import Decimal
 from itertools import pairwise
 
 from ratiba_action.model.values import Usd
-from ratiba_action.publish.site.runs import FAILED, INCOMPLETE, Outcome, RunLine
+from ratiba_action.publish.site.outcomes import FAILED, INCOMPLETE
+from ratiba_action.publish.site.runs import RunLine
 from ratiba_action.verdict.interval import Interval, wilson_interval
 
 RECENT = 60
@@ -46,25 +47,21 @@ def stability_of(name: str, lines: Sequence[RunLine]) -> Stability:
     Args:
         lines: runs of a branch, the newest first.
     """
-    found = [(line, line.outcomes[name]) for line in reversed(lines) if name in line.outcomes]
-    measured = [(line, outcome) for line, outcome in found if outcome.status != INCOMPLETE]
-    recent = [
-        outcome for line in lines[:RECENT] if (outcome := line.outcomes.get(name)) and outcome.status != INCOMPLETE
-    ]
-    failed = sum(outcome.status == FAILED for outcome in recent)
+    found = [(line, *end) for line in reversed(lines) if (end := line.outcomes.end(name)) is not None]
+    measured = [(line, status, digest) for line, status, digest in found if status != INCOMPLETE]
+    ends = [end[0] for line in lines[:RECENT] if (end := line.outcomes.end(name)) is not None]
+    recent = [status for status in ends if status != INCOMPLETE]
+    failed = recent.count(FAILED)
     interval = wilson_interval(failed, len(recent)) if recent else None
-    unrest = _last_unrest([at for at, ((_, a), (_, b)) in enumerate(pairwise(measured), 1) if _changed(a, b)])
+    steps = enumerate(pairwise(measured), 1)
+    unrest = _last_unrest([at for at, ((_, a, its), (_, b, own)) in steps if a != b and its == own])
     if len(unrest) < CHANGES or len(measured) - unrest[-1] > APART:
         return Stability(len(recent), failed, interval, len(unrest))
     since = measured[unrest[0]][0].started_at
-    after = [outcome for line, outcome in found if line.started_at >= since]
+    after = [line.outcomes[name] for line, *_ in found if line.started_at >= since]
     costs = [outcome.usd for outcome in after if outcome.usd is not None]
     usd = sum(costs, Decimal(0)) if costs else None
     return Stability(len(recent), failed, interval, len(unrest), since, len(after), usd)
-
-
-def _changed(before: Outcome, after: Outcome) -> bool:
-    return before.status != after.status and before.digest == after.digest
 
 
 def _last_unrest(changed: Sequence[int]) -> list[int]:
@@ -79,4 +76,4 @@ def _last_unrest(changed: Sequence[int]) -> list[int]:
 
 def marks_of(name: str, lines: Sequence[RunLine]) -> tuple[str, ...]:
     """Its outcome in each run, the oldest first; empty where a run did not have it."""
-    return tuple(line.outcomes[name].status if name in line.outcomes else "" for line in reversed(lines[:RECENT]))
+    return tuple((line.outcomes.end(name) or ("",))[0] for line in reversed(lines[:RECENT]))

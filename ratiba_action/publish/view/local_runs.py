@@ -85,7 +85,11 @@ class LocalRuns:
             broken=(*problem, *self._broken),
         )
         paged = {line.id for line in lines[:KEPT_RUNS]}
-        return dict(all_pages(history, lambda line: self._load(line) if line.id in paged else None))
+        try:
+            return dict(all_pages(history, lambda line: self._load(line) if line.id in paged else None))
+        finally:
+            if self._history is not None:
+                self._history.close()
 
     def _take_report(self) -> tuple[BrokenFile, ...]:
         """Keep the run that the report directory has now."""

@@ -1,5 +1,6 @@
 """A site is written whole, into a folder that holds nothing else."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -78,3 +79,16 @@ def test_a_page_that_cannot_be_made_leaves_what_was_there(tmp_path: Path) -> Non
         write_site(broken(), tmp_path / "site")
     assert (tmp_path / "site/index.html").read_bytes() == b"one"
     assert [path.name for path in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_page_that_did_not_change_is_not_written_again(tmp_path: Path) -> None:
+    target = tmp_path / "site"
+    write_site([("a.html", b"a"), ("b.html", b"b"), ("c.html", b"c")], target)
+    before = {path.name: path.stat().st_ino for path in target.iterdir()}
+    os.link(target / "c.html", tmp_path / "copy")
+    write_site([("a.html", b"a"), ("b.html", b"other"), ("c.html", b"c")], target)
+    after = {path.name: path.stat().st_ino for path in target.iterdir()}
+    assert [name for name in ("a.html", "b.html", "c.html") if after[name] == before[name]] == ["a.html"]
+    assert (target / "b.html").read_bytes() == b"other"
+    (target / "c.html").write_bytes(b"changed")
+    assert (tmp_path / "copy").read_bytes() == b"c", "a file that somebody else holds too is not shared"

@@ -6,7 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from ratiba_action.publish.site.runs import Outcome, RunLine, line_of
+from ratiba_action.publish.site.outcomes import Outcome, Outcomes
+from ratiba_action.publish.site.runs import RunLine, line_of
 from ratiba_action.publish.site.stability import Stability, marks_of, stability_of
 from ratiba_action.verdict.interval import wilson_interval
 from tests.support.run_history import START, branch_run
@@ -22,9 +23,11 @@ def lines(outcomes: str, digests: str = "") -> list[RunLine]:
             base,
             id=f"{at:05}",
             started_at=START + timedelta(days=at),
-            outcomes={"one": Outcome(NAMES[letter], letter == "p", 1, Decimal("0.5"), digest=digests[at : at + 1])}
-            if letter in NAMES
-            else {},
+            outcomes=Outcomes.of(
+                {"one": Outcome(NAMES[letter], letter == "p", 1, Decimal("0.5"), digest=digests[at : at + 1])}
+                if letter in NAMES
+                else {}
+            ),
         )
         for at, letter in enumerate(outcomes)
     ]
