@@ -20,8 +20,8 @@ from ratiba_action.authoring.imports import (
     slug,
     starter,
 )
-from ratiba_action.authoring.promptfoo_prices import ASSUMED_USD, price_of, price_of_transform
-from ratiba_action.authoring.promptfoo_providers import Provider, ProviderReader, with_environment
+from ratiba_action.authoring.promptfoo.prices import ASSUMED_USD, price_of, price_of_transform
+from ratiba_action.authoring.promptfoo.providers import Provider, ProviderReader, with_environment
 from ratiba_action.errors import SuiteError
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.settings.provider_keys import is_key_name

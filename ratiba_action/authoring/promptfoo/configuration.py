@@ -1,6 +1,6 @@
 """Reads promptfoo's configurations and tests: YAML, JSON, JSON Lines or CSV. No template is executed.
 
-Code runs only where a person asked for it (``promptfoo_code.py``).
+Code runs only where a person asked for it (``promptfoo/project_code.py``).
 """
 
 import contextlib
@@ -22,7 +22,7 @@ from ratiba_action.authoring.imports import (
     slug,
     unique,
 )
-from ratiba_action.authoring.promptfoo_assertions import (
+from ratiba_action.authoring.promptfoo.assertion_types import (
     CHECKS,
     JUDGED,
     checked,
@@ -32,10 +32,9 @@ from ratiba_action.authoring.promptfoo_assertions import (
     plain_text,
     rule_of,
 )
-from ratiba_action.authoring.promptfoo_attacks import attack_rubric, is_attack
-from ratiba_action.authoring.promptfoo_code import CODE, OPTION, ProjectCode, is_code, split_code
-from ratiba_action.authoring.promptfoo_conversations import join_conversations
-from ratiba_action.authoring.promptfoo_keys import (
+from ratiba_action.authoring.promptfoo.attacks import attack_rubric, is_attack
+from ratiba_action.authoring.promptfoo.conversations import join_conversations
+from ratiba_action.authoring.promptfoo.keys import (
     ASSERTION_KEYS,
     CONFIGURATION_KEYS,
     OPTIONS,
@@ -43,11 +42,12 @@ from ratiba_action.authoring.promptfoo_keys import (
     SET_KEYS,
     TEST_KEYS,
 )
-from ratiba_action.authoring.promptfoo_providers import with_environment
-from ratiba_action.authoring.promptfoo_rows import LEFT_OUT, UNNAMED, read_row, with_commas
-from ratiba_action.authoring.promptfoo_system import CONVERSATION, PREFIX, SUFFIX, names_any, read_system
-from ratiba_action.authoring.promptfoo_values import fill
-from ratiba_action.authoring.promptfoo_variables import FilePart, Variables, combinations
+from ratiba_action.authoring.promptfoo.project_code import CODE, OPTION, ProjectCode, is_code, split_code
+from ratiba_action.authoring.promptfoo.providers import with_environment
+from ratiba_action.authoring.promptfoo.rows import LEFT_OUT, UNNAMED, read_row, with_commas
+from ratiba_action.authoring.promptfoo.system import CONVERSATION, PREFIX, SUFFIX, names_any, read_system
+from ratiba_action.authoring.promptfoo.values import fill
+from ratiba_action.authoring.promptfoo.variables import FilePart, Variables, combinations
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.privacy.identifiers import find_identifiers
 from ratiba_action.util.body_template import INPUT_NAME

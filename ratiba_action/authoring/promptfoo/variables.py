@@ -8,7 +8,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError, SourceFolder
-from ratiba_action.authoring.promptfoo_code import OPTION, ProjectCode, is_code
+from ratiba_action.authoring.promptfoo.project_code import OPTION, ProjectCode, is_code
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.strict_yaml import Path, YamlDocument
 from ratiba_action.util.validation import shorten

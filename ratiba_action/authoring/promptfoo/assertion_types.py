@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from ratiba_action.authoring.imports import ImportedCase, ImportOutcome, Left, NotImportedError
-from ratiba_action.authoring.promptfoo_attacks import PREFIX, is_attack
+from ratiba_action.authoring.promptfoo.attacks import PREFIX, is_attack
 from ratiba_action.util.patterns import pattern_problem
 from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.text import printable
