@@ -1,6 +1,7 @@
 """What an import of other tools' tests found, and the files that it becomes. Nothing imported is executed.
 
-``promptfoo/configuration.py`` and ``goldens.py`` read files into an ``Import``; ``scenario_files`` makes scenarios and rows of cases.
+``promptfoo/configuration.py`` and ``goldens.py`` read files into an ``Import``; ``scenario_files`` makes scenarios and
+rows of cases.
 """
 
 import json

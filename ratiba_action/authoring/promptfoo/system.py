@@ -408,17 +408,22 @@ def _named(pairs: Sequence[_Pair], variants: Mapping[str, Any]) -> tuple[Importe
 
 
 def read_system(
-    folder: SourceFolder, document: YamlDocument, found: Import, prefix: str, *, affixes: bool
+    folder: SourceFolder,
+    document: YamlDocument,
+    found: Import,
+    prefix: str,
+    environment: Mapping[str, str],
+    *,
+    affixes: bool,
 ) -> ImportedSystem | None:
     """The system of a configuration, if the gate can run it; what it cannot run is a finding.
 
     Args:
         document: the configuration, a mapping.
         prefix: begins the names of new prompt files.
+        environment: the configuration's variables by name.
         affixes: tests put texts before or behind the prompts.
     """
-    env = document.data.get("env")
-    environment = {str(key): str(value) for key, value in env.items()} if isinstance(env, Mapping) else {}
     return _SystemReader(folder, document, found, prefix, environment, affixes).read()
 
 
