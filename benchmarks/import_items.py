@@ -21,8 +21,8 @@ from ratiba_action.authoring.imports import (
     configuration_file,
     scenario_files,
 )
-from ratiba_action.authoring.promptfoo.assertion_types import left_file
 from ratiba_action.authoring.promptfoo.configuration import read_promptfoo
+from ratiba_action.authoring.promptfoo.left_assertions import left_file
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.strict_yaml import read_yaml
 

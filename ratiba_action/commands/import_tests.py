@@ -36,9 +36,10 @@ from ratiba_action.authoring.imports import (
 )
 from ratiba_action.authoring.inspect_tasks import read_tasks
 from ratiba_action.authoring.openai_evals import read_registry
-from ratiba_action.authoring.promptfoo.assertion_types import CHECKS, LEFT, left_file
 from ratiba_action.authoring.promptfoo.configuration import read_promptfoo
+from ratiba_action.authoring.promptfoo.left_assertions import LEFT, left_file
 from ratiba_action.authoring.promptfoo.project_code import CODE, OPTION, ProjectCode
+from ratiba_action.authoring.promptfoo.written_checks import CHECKS
 from ratiba_action.authoring.ragas_files import read_evaluation
 from ratiba_action.authoring.scorers import INSPECT_SCORERS, OPENAI_SCORERS, Scorer, Scoring, read_scorer
 from ratiba_action.authoring.starter_answers import one_of, parse_language

@@ -7,23 +7,16 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.authoring.imports import Import, ImportedCase, ImportOutcome, Left, NotImportedError, SourceFolder
-from ratiba_action.authoring.promptfoo.assertion_types import (
-    CHECKS,
-    JUDGED,
-    Rule,
-    checked,
-    entry_of,
-    kind_of,
-    measure_set,
-    rule_of,
-)
+from ratiba_action.authoring.promptfoo.assertion_types import kind_of, rule_of
 from ratiba_action.authoring.promptfoo.attacks import attack_rubric, is_attack
 from ratiba_action.authoring.promptfoo.case_inputs import OURS
 from ratiba_action.authoring.promptfoo.keys import ASSERTION_KEYS, SET_KEYS
 from ratiba_action.authoring.promptfoo.parts import FilePart, Parts
 from ratiba_action.authoring.promptfoo.providers import with_environment
+from ratiba_action.authoring.promptfoo.rules import Rule
 from ratiba_action.authoring.promptfoo.values import fill
 from ratiba_action.authoring.promptfoo.variables import Variables
+from ratiba_action.authoring.promptfoo.written_checks import CHECKS, JUDGED, checked, entry_of, measure_set
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.validation import shorten

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError
-from ratiba_action.authoring.promptfoo.assertion_types import plain_text
-from ratiba_action.authoring.promptfoo.system import CONVERSATION, PREFIX, SUFFIX
+from ratiba_action.authoring.promptfoo.assertion_values import plain_text
+from ratiba_action.authoring.promptfoo.prompts import CONVERSATION, PREFIX, SUFFIX
 from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.validation import shorten
 

@@ -26,7 +26,8 @@ from ratiba_action.authoring.promptfoo.keys import CONFIGURATION_KEYS, OPTIONS, 
 from ratiba_action.authoring.promptfoo.listed_tests import ListedTests
 from ratiba_action.authoring.promptfoo.parts import FilePart
 from ratiba_action.authoring.promptfoo.project_code import ProjectCode
-from ratiba_action.authoring.promptfoo.system import CONVERSATION, names_any, read_system
+from ratiba_action.authoring.promptfoo.prompts import CONVERSATION
+from ratiba_action.authoring.promptfoo.system import names_any, read_system
 from ratiba_action.authoring.promptfoo.variables import Variables, combinations
 from ratiba_action.errors import SuiteError
 from ratiba_action.privacy.identifiers import find_identifiers
