@@ -85,7 +85,7 @@ class Mutant:
 
     @property
     def name(self) -> str:
-        """Tells it from every other mutant of the same files."""
+        """Distinguishes it from every other mutant of the same files."""
         return f"{self.path}:{self.line}:{self.operator.value}:{self.node}:{self.begin}"
 
 

@@ -31,7 +31,7 @@ def closed_places(
 
 
 def _places_of_calls(inputs: RunRequest) -> tuple[str, ...]:
-    """Folders of journals, judge cache and mutants: what the system said elsewhere is not its to read or change.
+    """Folders of write-ahead journals, judge cache and mutants: what the system said elsewhere is not its own.
 
     Also in a run that uses none of them: what its system plants there would be another run's.
     """

@@ -22,7 +22,7 @@ _NAMED = 5
 
 
 class ReadsOfRun:
-    """Keeps what models are sent, until the run has ended; of all of it only names of files are told."""
+    """Keeps what models are sent, until the run has ended; of all of it only names of files are reported."""
 
     def __init__(self) -> None:
         self._turns: dict[str, dict[str, int]] = {}

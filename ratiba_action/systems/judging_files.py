@@ -101,7 +101,7 @@ def _files(copy: Path) -> Iterator[str]:
 
 
 def _content(copy: Path, name: str) -> str:
-    """What a file is told from another one by: a digest, or where a link leads."""
+    """What distinguishes a file from another one: a digest, or where a link leads."""
     try:
         path = copy / name
         return f"-> {path.readlink()}" if path.is_symlink() else hashlib.sha256(read_plain_file(copy, name)).hexdigest()

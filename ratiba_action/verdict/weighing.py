@@ -88,7 +88,7 @@ def _run(evidence: Evidence, arm: str) -> tuple[MeasuredRun, ...]:
 
 _NAMED = 3
 _SMALLEST_REPORTED = 0.0005
-"""Scores that do not scatter at all would be said to show drops of 0 points."""
+"""Scores without any noise would be said to show drops of 0 points."""
 
 
 def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
@@ -219,7 +219,7 @@ def is_guarded(evidence: Evidence) -> bool:
 
 
 def sensitivity(comparison: Comparison) -> str:
-    """What a comparison of this size can see, in words; empty where it cannot be told."""
+    """What a comparison of this size can see, in words; empty where that is unknown."""
     number = plural(len(comparison.scenarios), "scenario")
     if comparison.families is not None:
         number += " in 1 family" if comparison.families == 1 else f" in {comparison.families} families"
@@ -261,7 +261,7 @@ def _errored(evidence: Evidence, wanted: Mapping[str, int]) -> str:
 
 
 def _plan(evidence: Evidence, wanted: Mapping[str, int]) -> Plan:
-    """Trials of both arms, which run within the same minutes, so that only the change itself tells them apart."""
+    """Trials of both arms, which run within the same minutes, so that only the change itself distinguishes them."""
     head = results_of(evidence.results, HEAD)
     arms = {result.trial.arm.name: result.trial.arm for result in evidence.results}
     both = (arms[HEAD], arms.get(BASE, Arm(BASE, "")))
