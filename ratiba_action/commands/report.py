@@ -172,8 +172,8 @@ def _compress(arguments: argparse.Namespace, environment: Mapping[str, str]) -> 
     from ratiba_action.reporting.results_json import (
         packed,
         read_results,
-        write_atomically,
     )
+    from ratiba_action.util.whole_files import write_whole_files
 
     results = _results(arguments, read_settings(environment, {}))
     if results.name.endswith(".gz"):
@@ -182,7 +182,7 @@ def _compress(arguments: argparse.Namespace, environment: Mapping[str, str]) -> 
     path, content = results.with_name(COMPRESSED if results.name == "results.json" else f"{results.name}.gz"), b""
     try:
         content = results.read_bytes()
-        write_atomically(path, packed(content))
+        write_whole_files({path: packed(content)})
         size = path.stat().st_size
     except OSError as error:
         raise UsageError(f"{str(path)!r} cannot be written: {error.strerror}.", "Give another --results.") from error

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.util.locked_folder import read_plain_file
+from ratiba_action.util.text import few
 
 _CODE = (".py", ".pyc", ".pyd", ".so")
 _BUILT = (".pyc", ".pyd", ".so")
@@ -118,5 +119,4 @@ def _stamp(copy: Path, name: str) -> tuple[int, int]:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(map(repr, names[:_SHOWN])) + more
+    return few(list(map(repr, names)), _SHOWN)
