@@ -2,7 +2,6 @@
 
 import argparse
 import ast
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -43,7 +42,7 @@ from ratiba_action.authoring.promptfoo.written_checks import CHECKS
 from ratiba_action.authoring.ragas_files import read_evaluation
 from ratiba_action.authoring.scorers import INSPECT_SCORERS, OPENAI_SCORERS, Scorer, Scoring, read_scorer
 from ratiba_action.authoring.starter_answers import one_of, parse_language
-from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
+from ratiba_action.commands.options import add_json, add_repo, parse_option, print_json, repository_of
 from ratiba_action.config.configuration import Configuration, optional_configuration
 from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.metric_table import METRICS
@@ -189,7 +188,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         change_files(repository, {report: import_report(found, written, target.origin).encode("utf-8", "replace")})
     shown = _Shown(found, written, block, report, dry_run=arguments.dry_run)
     if arguments.json:
-        sys.stdout.write(json.dumps(shown.as_json(), indent=2) + "\n")
+        print_json(shown.as_json())
     else:
         sys.stdout.write(printable_lines(shown.as_text()))
     return 0 if files else 2
