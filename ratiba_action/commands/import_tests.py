@@ -16,23 +16,17 @@ from ratiba_action.authoring.evaluator_files import read_evaluators
 from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, FORMATS, Mapped, read_goldens
 from ratiba_action.authoring.import_report import finding_lines, import_report, in_order, total_line
 from ratiba_action.authoring.imported_files import ImportedFiles, Written
-from ratiba_action.authoring.imports import (
+from ratiba_action.authoring.imported_suite import (
     INSPECT_MODEL,
-    SCORERS,
-    TEST,
-    Import,
-    ImportOutcome,
-    NotImportedError,
-    SourceFolder,
     Target,
     checks_file,
     common_metrics,
     configuration_file,
     scenario_files,
     scorers_file,
-    slug,
     task_tests,
 )
+from ratiba_action.authoring.imports import SCORERS, TEST, Import, ImportOutcome, NotImportedError, slug
 from ratiba_action.authoring.inspect_tasks import read_tasks
 from ratiba_action.authoring.openai_evals import read_registry
 from ratiba_action.authoring.promptfoo.configuration import read_promptfoo
@@ -41,6 +35,7 @@ from ratiba_action.authoring.promptfoo.project_code import CODE, OPTION, Project
 from ratiba_action.authoring.promptfoo.written_checks import CHECKS
 from ratiba_action.authoring.ragas_files import read_evaluation
 from ratiba_action.authoring.scorers import INSPECT_SCORERS, OPENAI_SCORERS, Scorer, Scoring, read_scorer
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.authoring.starter_answers import one_of, parse_language
 from ratiba_action.commands.options import add_json, add_repo, parse_option, print_json, repository_of
 from ratiba_action.config.configuration import Configuration, optional_configuration

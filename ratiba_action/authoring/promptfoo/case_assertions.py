@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ratiba_action.authoring.imports import Import, ImportedCase, ImportOutcome, Left, NotImportedError, SourceFolder
+from ratiba_action.authoring.imports import Import, ImportedCase, ImportOutcome, Left, NotImportedError
 from ratiba_action.authoring.promptfoo.assertion_types import kind_of, rule_of
 from ratiba_action.authoring.promptfoo.attacks import attack_rubric, is_attack
 from ratiba_action.authoring.promptfoo.case_inputs import OURS
@@ -17,6 +17,7 @@ from ratiba_action.authoring.promptfoo.rules import Rule
 from ratiba_action.authoring.promptfoo.values import fill
 from ratiba_action.authoring.promptfoo.variables import Variables
 from ratiba_action.authoring.promptfoo.written_checks import CHECKS, JUDGED, checked, entry_of, measure_set
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.body_template import INPUT_NAME
 from ratiba_action.util.validation import shorten

@@ -15,7 +15,6 @@ from ratiba_action.authoring.imports import (
     ImportedPair,
     ImportOutcome,
     NotImportedError,
-    SourceFolder,
     slug,
     unique,
 )
@@ -29,6 +28,7 @@ from ratiba_action.authoring.promptfoo.project_code import ProjectCode
 from ratiba_action.authoring.promptfoo.prompts import CONVERSATION
 from ratiba_action.authoring.promptfoo.system import names_any, read_system
 from ratiba_action.authoring.promptfoo.variables import Variables, combinations
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import SuiteError
 from ratiba_action.privacy.identifiers import find_identifiers
 from ratiba_action.util.validation import shorten

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError, SourceFolder
+from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError
 from ratiba_action.authoring.promptfoo.parts import FilePart, Parts
 from ratiba_action.authoring.promptfoo.project_code import CODE, OPTION, ProjectCode, is_code, split_code
 from ratiba_action.authoring.promptfoo.rows import LEFT_OUT, UNNAMED, read_row, with_commas
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.util.strict_yaml import Path, YamlDocument
 from ratiba_action.util.validation import shorten

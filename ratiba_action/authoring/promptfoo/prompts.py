@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
 
-from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError, SourceFolder
+from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError
 from ratiba_action.authoring.promptfoo.providers import with_environment
 from ratiba_action.authoring.promptfoo.templates import as_jinja, template_names
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.util.validation import shorten
 
 _MAX_PROMPTS = 50

@@ -9,19 +9,12 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from ratiba_action.authoring.imports import (
-    Import,
-    ImportedPair,
-    ImportedSystem,
-    ImportOutcome,
-    NotImportedError,
-    SourceFolder,
-    slug,
-    starter,
-)
+from ratiba_action.authoring.imported_suite import starter
+from ratiba_action.authoring.imports import Import, ImportedPair, ImportedSystem, ImportOutcome, NotImportedError, slug
 from ratiba_action.authoring.promptfoo.prices import ASSUMED_USD, price_of, price_of_transform
 from ratiba_action.authoring.promptfoo.prompts import CONVERSATION, LISTED, PROGRAM, Prompt, PromptReader
 from ratiba_action.authoring.promptfoo.providers import Provider, ProviderReader
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import SuiteError
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.settings.provider_keys import is_key_name

@@ -7,9 +7,10 @@ from itertools import islice, product
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError, SourceFolder
+from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError
 from ratiba_action.authoring.promptfoo.parts import FilePart
 from ratiba_action.authoring.promptfoo.project_code import OPTION, ProjectCode, is_code
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.validation import shorten
 
