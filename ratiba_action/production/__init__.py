@@ -1,4 +1,8 @@
-"""Production conversations: sampling, feedback, and promotion to scenarios.
+"""Conversations of production, and what people say of them.
 
-Imports ``run`` and what lies below it. Start with ``promotion.py`` and ``sampling.py``.
+Seven subjects: conversations are sampled (``sampling.py``) and promoted to scenarios (``promotion.py``); scores of
+production are watched for drift (``drift.py``), those of a new version in a canary (``canary.py``), and single replies
+while they are given (``inline.py``); judges are calibrated against people (``calibration.py``,
+``judge_calibration.py``); scenarios and Langfuse datasets are kept the same (``datasets/``). Imports ``run`` and what
+lies below it.
 """
