@@ -27,7 +27,7 @@ _COMPARING = ("select-best", "max-score")
 
 
 @dataclass(frozen=True, slots=True)
-class Assertion:
+class PromptfooAssertion:
     """An assertion, or a set of them.
 
     Args:
@@ -35,7 +35,7 @@ class Assertion:
     """
 
     part: FilePart
-    inner: "tuple[Assertion, ...] | None" = None
+    inner: "tuple[PromptfooAssertion, ...] | None" = None
 
     @property
     def kind(self) -> Any:
@@ -58,7 +58,7 @@ class AssertionReader:
     templates: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
 
-    def of(self, layer: FilePart, key: Sequence[str | int] = ("assert",)) -> Iterator[Assertion]:
+    def of(self, layer: FilePart, key: Sequence[str | int] = ("assert",)) -> Iterator[PromptfooAssertion]:
         """The assertions of a test, those of sets among them."""
         value: Any = layer.data
         for step in key:
@@ -80,9 +80,9 @@ class AssertionReader:
                 Parts(self.found).note_unread(
                     part, SET_KEYS, ("type", "assert", "threshold", "weight"), "assert assert-set: "
                 )
-                yield Assertion(part, tuple(self.of(layer, (*key, index, "assert"))))
+                yield PromptfooAssertion(part, tuple(self.of(layer, (*key, index, "assert"))))
             elif part is not None:
-                yield Assertion(part)
+                yield PromptfooAssertion(part)
 
     def around(self, layers: Sequence[FilePart], options: Mapping[str, Any]) -> Mapping[str, Any]:
         """What assertions look at besides the reply: transforms, the test, tools and the format of the request."""
@@ -164,7 +164,7 @@ class CaseAssertions:
     values: Mapping[str, Any]
     around: Mapping[str, Any]
 
-    def add(self, asserts: Sequence[Assertion], threshold: float | None) -> None:
+    def add(self, asserts: Sequence[PromptfooAssertion], threshold: float | None) -> None:
         """All must pass, or their mean must reach a threshold; code of theirs may read the test's variables."""
         if not asserts:
             measure_set(self.case, {"kind": "set", "minimum": 0, "assertions": []})
@@ -176,7 +176,7 @@ class CaseAssertions:
             self._mean(asserts, threshold)
         self._give_variables()
 
-    def _each(self, asserts: Sequence[Assertion]) -> None:
+    def _each(self, asserts: Sequence[PromptfooAssertion]) -> None:
         """Add assertions that must each pass."""
         for each in asserts:
             if each.inner is None:
@@ -186,12 +186,12 @@ class CaseAssertions:
             else:
                 self._each(each.inner)
 
-    def _mean(self, asserts: Sequence[Assertion], threshold: float) -> None:
+    def _mean(self, asserts: Sequence[PromptfooAssertion], threshold: float) -> None:
         """Add assertions whose mean must reach a threshold."""
         if entries := self._entries(asserts):
             measure_set(self.case, {"kind": "set", "minimum": threshold, "assertions": entries})
 
-    def _entries(self, asserts: Sequence[Assertion]) -> list[dict[str, Any]]:
+    def _entries(self, asserts: Sequence[PromptfooAssertion]) -> list[dict[str, Any]]:
         """Members of a set with a threshold; what cannot be a member must pass by itself."""
         entries: list[dict[str, Any]] = []
         for each in asserts:
