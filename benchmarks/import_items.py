@@ -13,16 +13,11 @@ from typing import Any
 
 from benchmarks.promptfoo_examples import EXAMPLES, SERVER, Files
 from benchmarks.promptfoo_repositories import REPOSITORIES
-from ratiba_action.authoring.imports import (
-    Import,
-    ImportOutcome,
-    SourceFolder,
-    Target,
-    configuration_file,
-    scenario_files,
-)
-from ratiba_action.authoring.promptfoo import read_promptfoo
-from ratiba_action.authoring.promptfoo_assertions import left_file
+from ratiba_action.authoring.imported_suite import Target, configuration_file, scenario_files
+from ratiba_action.authoring.imports import Import, ImportOutcome
+from ratiba_action.authoring.promptfoo.configuration import read_promptfoo
+from ratiba_action.authoring.promptfoo.left_assertions import left_file
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.strict_yaml import read_yaml
 

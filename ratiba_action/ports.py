@@ -402,7 +402,7 @@ class Reservations(Protocol):
 
         Raises:
             BudgetError: the attempt cannot fit any more: the cap of the run, the pull request or the month.
-            LedgerError: the journal or the shared ledger could not write it down; no call may be made.
+            LedgerError: the write-ahead journal or the shared ledger could not write it down; no call may be made.
         """
         ...
 

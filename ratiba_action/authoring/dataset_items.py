@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.authoring.goldens import DEFAULT_METRIC, OVER_ALL, Mapped, cell, read_row
-from ratiba_action.authoring.imports import ITEM, TEST, Import, ImportedCase, ImportOutcome, Target, scenario_files
+from ratiba_action.authoring.imported_suite import ITEM, Target, scenario_files
+from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome
 from ratiba_action.model.langfuse_dataset import DatasetItem, StoredDataset
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.production.datasets.local_suite import LocalSuite

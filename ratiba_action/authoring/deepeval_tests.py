@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ratiba_action.authoring.goldens import add_assertions, needs_answer
-from ratiba_action.authoring.imports import Import, ImportedCase, ImportOutcome, NotImportedError, SourceFolder
+from ratiba_action.authoring.imports import Import, ImportedCase, ImportOutcome, NotImportedError
 from ratiba_action.authoring.python_reading import (
     Names,
     PythonFile,
@@ -22,6 +22,7 @@ from ratiba_action.authoring.python_reading import (
     read_python,
     shown,
 )
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.util.patterns import pattern_problem
 from ratiba_action.util.validation import shorten
 

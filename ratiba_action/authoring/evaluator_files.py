@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ratiba_action.authoring.goldens import FORMATS, Mapped, read_row
-from ratiba_action.authoring.imports import Import, ImportedCase, ImportOutcome, SourceFolder
+from ratiba_action.authoring.imports import Import, ImportedCase, ImportOutcome
 from ratiba_action.authoring.python_reading import (
     Names,
     PythonFile,
@@ -17,6 +17,7 @@ from ratiba_action.authoring.python_reading import (
     read_python,
     shown,
 )
+from ratiba_action.authoring.source_folder import SourceFolder
 
 _PERSON = ImportOutcome.MANUAL
 _RUNS = frozenset({"evaluate", "aevaluate", "run_experiment", "run_on_dataset", "arun_on_dataset"})

@@ -7,15 +7,8 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any
 
-from ratiba_action.authoring.imports import (
-    SCORERS,
-    TEST,
-    Import,
-    ImportedCase,
-    ImportOutcome,
-    NotImportedError,
-    SourceFolder,
-)
+from ratiba_action.authoring.imports import SCORERS, TEST, Import, ImportedCase, ImportOutcome, NotImportedError
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.metrics.metric_table import METRICS
 from ratiba_action.util.json_expression import Expression, ExpressionError

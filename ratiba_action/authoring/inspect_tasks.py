@@ -7,15 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ratiba_action.authoring.goldens import messages_of
-from ratiba_action.authoring.imports import (
-    TEST,
-    Import,
-    ImportedCase,
-    ImportOutcome,
-    InspectTask,
-    NotImportedError,
-    SourceFolder,
-)
+from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome, InspectTask, NotImportedError
 from ratiba_action.authoring.python_reading import (
     PythonFile,
     PythonReader,
@@ -30,6 +22,7 @@ from ratiba_action.authoring.python_reading import (
     shown,
 )
 from ratiba_action.authoring.scorers import INSPECT_SCORERS, Scoring, places_of, read_scorer
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import SuiteError
 from ratiba_action.util.validation import shorten
 

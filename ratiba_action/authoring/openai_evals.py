@@ -6,17 +6,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ratiba_action.authoring.goldens import messages_of
-from ratiba_action.authoring.imports import (
-    SCORERS,
-    TEST,
-    Import,
-    ImportedCase,
-    ImportOutcome,
-    NotImportedError,
-    SourceFolder,
-)
+from ratiba_action.authoring.imports import SCORERS, TEST, Import, ImportedCase, ImportOutcome, NotImportedError
 from ratiba_action.authoring.inspect_tasks import note_scorer
 from ratiba_action.authoring.scorers import IDEAL, OPENAI_SCORERS, Scorer, Scoring, by_judge, places_of, scoring
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.util.validation import shorten
 

@@ -10,7 +10,8 @@ from itertools import product
 from types import MappingProxyType
 from typing import Any, TypeAlias
 
-from ratiba_action.authoring.imports import Import, ImportOutcome, SourceFolder
+from ratiba_action.authoring.imports import Import, ImportOutcome
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.util.strict_yaml import MAX_BYTES
 from ratiba_action.util.text import clip

@@ -7,14 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ratiba_action.authoring.goldens import FORMATS, Mapped, read_row
-from ratiba_action.authoring.imports import (
-    SCORERS,
-    Import,
-    ImportedCase,
-    ImportOutcome,
-    NotImportedError,
-    SourceFolder,
-)
+from ratiba_action.authoring.imports import SCORERS, Import, ImportedCase, ImportOutcome, NotImportedError
 from ratiba_action.authoring.python_reading import (
     PythonFile,
     PythonReader,
@@ -28,6 +21,7 @@ from ratiba_action.authoring.python_reading import (
     read_python,
     shown,
 )
+from ratiba_action.authoring.source_folder import SourceFolder
 
 _NEAR, _PERSON = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL
 _THRESHOLD = 0.5

@@ -1,4 +1,4 @@
-"""The events that a conversation of a run is told in: each turn, and what came of the trial."""
+"""The events that report a conversation of a run: each turn, and what came of the trial."""
 
 import re
 from collections.abc import Iterator, Mapping

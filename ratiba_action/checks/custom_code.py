@@ -110,7 +110,7 @@ def custom_score(assertion: Assertion, answer: Any) -> Score:
 
 
 def custom_check(rule: FailureRule, address: str, answer: Any) -> Check:
-    """Whether a custom rule held.
+    """Whether a custom rule passed.
 
     Raises:
         ConfigurationError: the answer is not ``{"passed": true or false, "reason": text}``.

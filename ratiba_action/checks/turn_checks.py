@@ -232,7 +232,7 @@ def around(text: str, value: str) -> str:
 
 
 def pattern_finder(pattern: str, time: SearchTime) -> Callable[[str], bool]:
-    """Tells whether a text has the pattern, as it is or in its composed form (NFC): patterns are exact otherwise.
+    """Whether a text has the pattern, as it is or in its composed form (NFC): patterns are exact otherwise.
 
     Args:
         time: for all patterns of the scenario.

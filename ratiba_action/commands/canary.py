@@ -255,7 +255,7 @@ def _stop(arguments: argparse.Namespace, settings: Settings) -> int:
     Returns:
         What it was.
     """
-    from ratiba_action.reporting.results_json import write_atomically
+    from ratiba_action.util.whole_files import write_whole_files
 
     role: str = arguments.stop
     if not arguments.rollout:
@@ -265,7 +265,7 @@ def _stop(arguments: argparse.Namespace, settings: Settings) -> int:
         before = _percentage(arguments.rollout, role, rollouts)
         rollouts[role]["percentage"] = 0
         if before:
-            write_atomically(Path(arguments.rollout), (json.dumps(rollouts, indent=2) + "\n").encode())
+            write_whole_files({Path(arguments.rollout): (json.dumps(rollouts, indent=2) + "\n").encode()})
     except (ConfigurationError, OSError) as error:
         raise InfrastructureError(
             f"{arguments.rollout} could not be written: {error}", "Set it to 0 by hand."

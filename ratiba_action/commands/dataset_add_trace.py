@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ratiba_action.commands.dataset_options import add_suite_options, dataset_missing, read_task, server_failed
-from ratiba_action.commands.options import parse_option
+from ratiba_action.commands.options import parse_option, print_json
 from ratiba_action.util.text import printable
 
 SUMMARY = "add a production trace to a Langfuse dataset, masked"
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         raise dataset_missing(task.dataset)
     if arguments.json:
         result = {"dataset": task.dataset, "item": added.item.id, "outcome": added.outcome}
-        sys.stdout.write(json.dumps(result, indent=2) + "\n")
+        print_json(result)
     else:
         sys.stdout.write(f"{added.outcome}: {printable(added.item.id)}\n")
         if case and not added.item.expected_output:

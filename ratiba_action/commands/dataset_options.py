@@ -95,7 +95,8 @@ def read_content(
     """
     from ratiba_action.authoring.dataset_items import ItemMapping, map_items
     from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, OVER_ALL
-    from ratiba_action.authoring.imports import Target, slug
+    from ratiba_action.authoring.imported_suite import Target
+    from ratiba_action.authoring.imports import slug
     from ratiba_action.authoring.starter_answers import parse_language
     from ratiba_action.privacy.masking import Redactor
     from ratiba_action.production.datasets.pulled import read_pulled

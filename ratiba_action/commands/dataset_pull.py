@@ -1,7 +1,6 @@
 """``ratiba dataset pull``: show what a dataset would change in scenario files and cases, and write it with --accept."""
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import asdict
@@ -16,6 +15,7 @@ from ratiba_action.commands.dataset_options import (
     read_task,
     required_dataset,
 )
+from ratiba_action.commands.options import print_json
 from ratiba_action.util.text import printable
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         result = _as_json(task, local, plan, written=arguments.accept)
         if found is not None:
             result["findings"] = [asdict(finding) for finding in found.findings]
-        sys.stdout.write(json.dumps(result, indent=2) + "\n")
+        print_json(result)
     else:
         lines = _lines(task, local, plan, accepted=arguments.accept, mapped=found is not None)
         lines += finding_lines(found) if found is not None else ()

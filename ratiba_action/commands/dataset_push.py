@@ -1,12 +1,12 @@
 """``ratiba dataset push``: write scenarios and cases to a dataset as items with stable ids."""
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ratiba_action.commands.dataset_options import DatasetTask, add_suite_options, read_task, server_failed
+from ratiba_action.commands.options import print_json
 from ratiba_action.errors import UsageError
 from ratiba_action.observability.traces.datasets import case_dataset
 from ratiba_action.util.text import printable
@@ -52,10 +52,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         InfrastructureError: the server failed.
     """
     from ratiba_action.observability.langfuse_asking import LangfuseError
-    from ratiba_action.production.datasets.local_suite import (
-        parts_of,
-        read_local_suite,
-    )
+    from ratiba_action.production.datasets.local_suite import parts_of, read_local_suite
     from ratiba_action.production.datasets.pushing import Pushed, push
 
     task = read_task(arguments, environment, "nothing can be pushed")
@@ -82,7 +79,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
             break
     if arguments.json:
         results = [_as_json(dataset, pushed) for dataset, pushed in done.items()]
-        sys.stdout.write(json.dumps({"datasets": results} if arguments.each else results[0], indent=2) + "\n")
+        print_json({"datasets": results} if arguments.each else results[0])
     else:
         lines = [line for name, pushed in done.items() for line in _lines(name, pushed, dry=arguments.dry_run)]
         sys.stdout.write("".join(f"{printable(line)}\n" for line in lines))

@@ -1,12 +1,11 @@
 """``ratiba dataset verify``: check that a Langfuse server supports what the gate needs."""
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
 
-from ratiba_action.commands.options import add_json, parse_option
+from ratiba_action.commands.options import add_json, parse_option, print_json
 from ratiba_action.settings.run_deadline import parse_seconds
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.util.text import printable
@@ -60,7 +59,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         problem = str(error)
     if arguments.json:
         result = {"host": access.host, "steps": steps, "lacks": lacks, "problem": problem}
-        sys.stdout.write(json.dumps(result, indent=2) + "\n")
+        print_json(result)
     elif problem:
         sys.stdout.write(f"failed: {printable(problem)}\n")
     return _INCOMPLETE if problem else 0

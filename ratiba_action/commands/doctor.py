@@ -1,7 +1,6 @@
 """``ratiba doctor``: what the gate still needs on this machine and in this repository."""
 
 import argparse
-import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ratiba_action.authoring.readiness import GITLAB, Files, ReadinessCheck, State, check_all
-from ratiba_action.commands.options import add_json, add_repo, repository_of
+from ratiba_action.commands.options import add_json, add_repo, print_json, repository_of
 from ratiba_action.commands.validate import inspect
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import attach_metrics
@@ -61,7 +60,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
             {"check": check.name, "state": check.state.value, "found": check.found, "fix": check.fix}
             for check in checks
         ]
-        sys.stdout.write(json.dumps({"missing": len(missing), "checks": listed}, indent=2) + "\n")
+        print_json({"missing": len(missing), "checks": listed})
     else:
         sys.stdout.write("".join(f"{printable(line)}\n" for line in _lines(checks, len(missing))))
     return 1 if missing else 0

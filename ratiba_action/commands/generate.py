@@ -1,7 +1,6 @@
 """``ratiba generate``: write scenarios from a captured session, from a template, or proposed by a model."""
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Any
 from ratiba_action.authoring.captured_session import CapturedSession, CapturedTurn, read_session_file
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.commands import generate_proposals
-from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
+from ratiba_action.commands.options import add_json, add_repo, parse_option, print_json, repository_of
 from ratiba_action.errors import FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Layer
@@ -141,7 +140,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         advice = f"Review it, remove the tag `{PROPOSED}`, then run: ratiba validate"
     write_new_files(repository, contents)
     if arguments.json:
-        sys.stdout.write(json.dumps({"written": list(contents)}, indent=2) + "\n")
+        print_json({"written": list(contents)})
     else:
         sys.stdout.write(printable_lines("".join(f"Written: {name}\n" for name in contents)) + f"{advice}\n")
     return 0
@@ -150,7 +149,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 def _list(*, as_json: bool) -> int:
     if as_json:
         listed = {name: template.shows for name, template in TEMPLATES.items()}
-        sys.stdout.write(json.dumps(listed, indent=2) + "\n")
+        print_json(listed)
     else:
         width = max(map(len, TEMPLATES))
         sys.stdout.write("".join(f"{name:<{width}}  {template.shows}\n" for name, template in TEMPLATES.items()))

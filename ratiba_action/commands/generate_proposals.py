@@ -1,7 +1,6 @@
 """``ratiba generate --propose``: scenarios that a model proposes, from prompts and transcripts."""
 
 import argparse
-import json
 import os
 import re
 import shlex
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ratiba_action.authoring.proposals.kinds import ADVERSARIAL, SYSTEM_KINDS
-from ratiba_action.commands.options import count_option, repository_of
+from ratiba_action.commands.options import count_option, print_json, repository_of
 from ratiba_action.errors import BudgetError, InfrastructureError, JudgeError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.scenario import SystemType
@@ -323,7 +322,7 @@ def _finish(
             "spent_usd": spent,
             "notes": list(notes),
         }
-        sys.stdout.write(json.dumps(result, indent=2) + "\n")
+        print_json(result)
     else:
         lines = [f"Written: {name}" for name in written]
         lines += [f"Dropped, not a valid scenario: {why}" for why in proposals.dropped]

@@ -2,7 +2,6 @@
 
 import argparse
 import ast
-import json
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -17,32 +16,28 @@ from ratiba_action.authoring.evaluator_files import read_evaluators
 from ratiba_action.authoring.goldens import DEFAULT_METRIC, FIELDS, FORMATS, Mapped, read_goldens
 from ratiba_action.authoring.import_report import finding_lines, import_report, in_order, total_line
 from ratiba_action.authoring.imported_files import ImportedFiles, Written
-from ratiba_action.authoring.imports import (
+from ratiba_action.authoring.imported_suite import (
     INSPECT_MODEL,
-    SCORERS,
-    TEST,
-    Import,
-    ImportOutcome,
-    NotImportedError,
-    SourceFolder,
     Target,
     checks_file,
     common_metrics,
     configuration_file,
     scenario_files,
     scorers_file,
-    slug,
     task_tests,
 )
+from ratiba_action.authoring.imports import SCORERS, TEST, Import, ImportOutcome, NotImportedError, slug
 from ratiba_action.authoring.inspect_tasks import read_tasks
 from ratiba_action.authoring.openai_evals import read_registry
-from ratiba_action.authoring.promptfoo import read_promptfoo
-from ratiba_action.authoring.promptfoo_assertions import CHECKS, LEFT, left_file
-from ratiba_action.authoring.promptfoo_code import CODE, OPTION, ProjectCode
+from ratiba_action.authoring.promptfoo.configuration import read_promptfoo
+from ratiba_action.authoring.promptfoo.left_assertions import LEFT, left_file
+from ratiba_action.authoring.promptfoo.project_code import CODE, OPTION, ProjectCode
+from ratiba_action.authoring.promptfoo.written_checks import CHECKS
 from ratiba_action.authoring.ragas_files import read_evaluation
 from ratiba_action.authoring.scorers import INSPECT_SCORERS, OPENAI_SCORERS, Scorer, Scoring, read_scorer
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.authoring.starter_answers import one_of, parse_language
-from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
+from ratiba_action.commands.options import add_json, add_repo, parse_option, print_json, repository_of
 from ratiba_action.config.configuration import Configuration, optional_configuration
 from ratiba_action.errors import ConfigurationError, FileProblem, SuiteError, UsageError
 from ratiba_action.metrics.metric_table import METRICS
@@ -188,7 +183,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         change_files(repository, {report: import_report(found, written, target.origin).encode("utf-8", "replace")})
     shown = _Shown(found, written, block, report, dry_run=arguments.dry_run)
     if arguments.json:
-        sys.stdout.write(json.dumps(shown.as_json(), indent=2) + "\n")
+        print_json(shown.as_json())
     else:
         sys.stdout.write(printable_lines(shown.as_text()))
     return 0 if files else 2

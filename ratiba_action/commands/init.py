@@ -1,7 +1,6 @@
 """``ratiba init``: set up the gate in a repository, with a stand-in where it finds no server to start."""
 
 import argparse
-import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -31,7 +30,7 @@ from ratiba_action.authoring.starter_files import (
     stand_in,
     starter_files,
 )
-from ratiba_action.commands.options import add_json, add_repo, parse_option, repository_of
+from ratiba_action.commands.options import add_json, add_repo, parse_option, print_json, repository_of
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.errors import UsageError
 from ratiba_action.llm.recordings.folder import read_reads
@@ -131,7 +130,7 @@ def _unignored(answers: StarterAnswers, repository: Path) -> str:
 
 def _print(written: Iterable[str], steps: Sequence[str], *, as_json: bool) -> None:
     if as_json:
-        sys.stdout.write(json.dumps({"written": list(written), "next": steps}, indent=2) + "\n")
+        print_json({"written": list(written), "next": steps})
         return
     sys.stdout.write(printable_lines("".join(f"Written: {name}\n" for name in written)))
     numbered = "".join(f"{number}. {step}\n" for number, step in enumerate(steps, 1))

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from ratiba_action.commands.explain import change_options, progress_with_keys
 from ratiba_action.commands.options import count_option
-from ratiba_action.diagnosis.mutants import OPEN, Fate, LineMutants, LineProtection, MutantResult, lines_of, score_of
+from ratiba_action.diagnosis.mutation_score import (
+    OPEN,
+    Fate,
+    LineMutants,
+    LineProtection,
+    MutantResult,
+    lines_of,
+    score_of,
+)
 from ratiba_action.errors import UsageError
 from ratiba_action.settings.settings import Settings, read_settings
 from ratiba_action.util.text import clip, printable
@@ -75,7 +83,8 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     from ratiba_action.commands.gate_options import read_options
     from ratiba_action.commands.gate_request import run_request
     from ratiba_action.decide.deciding import decide
-    from ratiba_action.diagnosis.mutation_runs import measure, read_files
+    from ratiba_action.diagnosis.mutated_files import read_files
+    from ratiba_action.diagnosis.mutation_runs import measure
     from ratiba_action.money.budget import Ledger
     from ratiba_action.privacy.masking import Redactor
     from ratiba_action.run.composition import open_session

@@ -1,6 +1,7 @@
 """Options that several commands have, and values of those that are no inputs of the action; standard library only."""
 
 import argparse
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -98,6 +99,11 @@ def checkout_of(folder: str = ".") -> Path:
 def add_json(parser: OptionGroup, description: str = "print JSON") -> None:
     """Add the option for JSON instead of text."""
     parser.add_argument("--json", action="store_true", help=description)
+
+
+def print_json(value: Any) -> None:
+    """Print a value as ``--json`` does."""
+    sys.stdout.write(json.dumps(value, indent=2) + "\n")
 
 
 def add_variant(parser: OptionGroup) -> None:

@@ -1,7 +1,6 @@
 """``ratiba promote``: turn conversations that customers disliked into scenarios to review."""
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
@@ -16,6 +15,7 @@ from ratiba_action.commands.options import (
     count_option,
     length_of_time,
     parse_option,
+    print_json,
     repository_of,
 )
 from ratiba_action.errors import UsageError
@@ -78,10 +78,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         UsageError: an option is invalid, keys are missing, or a file cannot be written.
     """
     from ratiba_action.production.candidate import known_scenarios
-    from ratiba_action.production.promotion import (
-        promote,
-        promotion_log,
-    )
+    from ratiba_action.production.promotion import promote, promotion_log
     from ratiba_action.run.event_logging import required_access
 
     settings = read_settings(environment, {"scenarios": arguments.scenarios})
@@ -92,7 +89,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     with promotion_log(_state(arguments.state, request.repository, settings, environment)) as log:
         outcome = promote(access, request, known, log)
     if arguments.json:
-        sys.stdout.write(json.dumps(_as_json(outcome, dry_run=request.dry_run), indent=2) + "\n")
+        print_json(_as_json(outcome, dry_run=request.dry_run))
     else:
         sys.stdout.write("".join(f"{printable(line)}\n" for line in _lines(outcome, dry_run=request.dry_run)))
     for line in _complaints(outcome):

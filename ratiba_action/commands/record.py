@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import json
 import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
@@ -10,7 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
-from ratiba_action.commands.options import add_json, add_repo, add_variant, count_option, parse_option, repository_of
+from ratiba_action.commands.options import (
+    add_json,
+    add_repo,
+    add_variant,
+    count_option,
+    parse_option,
+    print_json,
+    repository_of,
+)
 from ratiba_action.config.configuration import load_configuration
 from ratiba_action.decide.deciding import decide, event_of, request_of
 from ratiba_action.errors import UsageError
@@ -130,7 +137,7 @@ def record(arguments: argparse.Namespace, environment: MutableMapping[str, str],
     with _plain(stream, environment):
         _print(recorded, redactor, stream)
     if arguments.json:
-        sys.stdout.write(json.dumps(_as_json(recorded, redactor), indent=2) + "\n")
+        print_json(_as_json(recorded, redactor))
     return _exit_code(recorded)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.commands.compare import add_rules, read_rules
-from ratiba_action.commands.options import RUN_SOURCES, add_json
+from ratiba_action.commands.options import RUN_SOURCES, add_json, print_json
 from ratiba_action.errors import InfrastructureError, PublishError, RatibaError, UsageError
 from ratiba_action.settings.settings import Settings, read_settings, read_settings_leniently
 
@@ -169,11 +169,8 @@ def _results(arguments: argparse.Namespace, settings: Settings) -> Path:
 
 def _compress(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.reporting.results_file import COMPRESSED
-    from ratiba_action.reporting.results_json import (
-        packed,
-        read_results,
-        write_atomically,
-    )
+    from ratiba_action.reporting.results_json import packed, read_results
+    from ratiba_action.util.whole_files import write_whole_files
 
     results = _results(arguments, read_settings(environment, {}))
     if results.name.endswith(".gz"):
@@ -182,7 +179,7 @@ def _compress(arguments: argparse.Namespace, environment: Mapping[str, str]) -> 
     path, content = results.with_name(COMPRESSED if results.name == "results.json" else f"{results.name}.gz"), b""
     try:
         content = results.read_bytes()
-        write_atomically(path, packed(content))
+        write_whole_files({path: packed(content)})
         size = path.stat().st_size
     except OSError as error:
         raise UsageError(f"{str(path)!r} cannot be written: {error.strerror}.", "Give another --results.") from error
@@ -201,7 +198,7 @@ def _show(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     settings = read_settings(environment, {})
     report = read_results(_results(arguments, settings))
     if arguments.json:
-        sys.stdout.write(json.dumps(outputs_of(report), indent=2) + "\n")
+        print_json(outputs_of(report))
     else:
         full_publication(settings, environment, sys.stdout, verbosity=1).show(report)
     return 0
@@ -248,10 +245,7 @@ def _diff(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
 
 def _sealed(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     """Used by the action's last step, which must distinguish this from every other exit code."""
-    from ratiba_action.github.step_files import (
-        remember,
-        write_outputs,
-    )
+    from ratiba_action.github.step_files import remember, write_outputs
     from ratiba_action.publish.seal import SEAL_KEY, open_seal
 
     sealed = open_seal(Path(arguments.sealed), environment.get(SEAL_KEY, ""))

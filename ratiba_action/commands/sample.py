@@ -1,7 +1,6 @@
 """``ratiba sample``: measure a sample of production conversations, and write the scores to their traces."""
 
 import argparse
-import json
 import sys
 from collections.abc import Mapping, MutableMapping
 from dataclasses import replace
@@ -9,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ratiba_action.commands.options import add_json, add_repo, moment, parse_option, repository_of, share
+from ratiba_action.commands.options import add_json, add_repo, moment, parse_option, print_json, repository_of, share
 from ratiba_action.errors import UsageError
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.scenario import SystemType
@@ -127,12 +126,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
         RatibaError: the configuration is invalid, or production could not be read.
     """
     from ratiba_action.privacy.masking import Redactor
-    from ratiba_action.production.sampling import (
-        sample,
-        sample_json,
-        sample_lines,
-        write_cursor,
-    )
+    from ratiba_action.production.sampling import sample, sample_json, sample_lines, write_cursor
 
     settings = read_settings(environment, {name: getattr(arguments, name.replace("-", "_"), None) for name in _INPUTS})
     request, cursor = _request(arguments, settings, environment)
@@ -140,7 +134,7 @@ def run(arguments: argparse.Namespace, environment: MutableMapping[str, str]) ->
     if not arguments.until and not arguments.files:
         write_cursor(cursor, sampled.next_since)
     if arguments.json:
-        sys.stdout.write(json.dumps(sample_json(sampled, redactor), indent=2) + "\n")
+        print_json(sample_json(sampled, redactor))
     else:
         sys.stdout.write("".join(f"{printable(line)}\n" for line in sample_lines(sampled, redactor)))
     return _BLOCKED if sampled.blocked else 0 if sampled.complete else _INCOMPLETE

@@ -2,7 +2,6 @@
 
 import argparse
 import contextlib
-import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +19,7 @@ from ratiba_action.authoring.advice import (
 )
 from ratiba_action.authoring.observed_prompts import observed_prompts
 from ratiba_action.authoring.schema_files import schema_file
-from ratiba_action.commands.options import add_json, add_repo, repository_of
+from ratiba_action.commands.options import add_json, add_repo, print_json, repository_of
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, metrics_without_truth
 from ratiba_action.config.renamed_keys import former_keys
@@ -30,12 +29,7 @@ from ratiba_action.llm.recordings.lines import ForbiddenText, JudgeRecording, fi
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
-from ratiba_action.run.configuration_checks import (
-    located,
-    unknown_code,
-    unmatched_prompts,
-    unreadable_set_up_files,
-)
+from ratiba_action.run.configuration_checks import located, unknown_code, unmatched_prompts, unreadable_set_up_files
 from ratiba_action.run.evaluation_inputs import configuration_problems, read_suite, tests_of
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.suite.cases import unused_columns
@@ -84,7 +78,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     repository = repository_of(arguments, environment)
     found = inspect(repository, settings, datetime.now(UTC).date())
     if arguments.json:
-        sys.stdout.write(json.dumps(_as_json(found), indent=2) + "\n")
+        print_json(_as_json(found))
     else:
         _print(found)
     return 2 if found.problems else 0

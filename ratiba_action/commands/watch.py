@@ -44,7 +44,7 @@ from ratiba_action.suite.affected import depends_on
 from ratiba_action.suite.team_tests import with_tests
 from ratiba_action.util.git import Git
 from ratiba_action.util.interruption import CancelledBySignal, Interruption, current
-from ratiba_action.util.text import clip, plural, printable_lines
+from ratiba_action.util.text import clip, few, plural, printable_lines
 
 if TYPE_CHECKING:
     from ratiba_action.run.inputs import Kept
@@ -198,8 +198,7 @@ class _Watch:
 
     def _concern(self, edited: Sequence[str]) -> None:
         """Run the scenarios that depend on edited files."""
-        more = f" and {len(edited) - _MAX_NAMES} more" if len(edited) > _MAX_NAMES else ""
-        _print(f"\n{', '.join(edited[:_MAX_NAMES])}{more}:")
+        _print(f"\n{few(edited, _MAX_NAMES)}:")
         chosen = self._chosen(edited)
         if chosen is not None and not chosen:
             _print("  no scenario depends on it.")

@@ -9,6 +9,7 @@ from ratiba_action.errors import FileProblem
 from ratiba_action.model.note import Note
 from ratiba_action.model.renamed_keys import RENAMED_KEYS, RenamedKey
 from ratiba_action.util.strict_yaml import Path, YamlDocument, read_yaml
+from ratiba_action.util.text import few
 
 _NAMED = 5
 _OTHERS = (".csv", ".json", ".jsonl")
@@ -62,8 +63,7 @@ def notes_of_former_keys(files: Mapping[str, bytes]) -> tuple[str, ...]:
     found = [str(problem) for problem in former_keys(files)]
     if not found:
         return ()
-    more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return (Note(f"Keys have new names: {'; '.join(found[:_NAMED])}{more}.", "The old ones are still read."),)
+    return (Note(f"Keys have new names: {few(found, _NAMED, '; ')}.", "The old ones are still read."),)
 
 
 def warn_of_former_keys(name: str, content: bytes) -> None:

@@ -5,31 +5,16 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, TextIO
 
 from ratiba_action.diagnosis.changed_parts import parts_of
-from ratiba_action.diagnosis.mutants import (
-    Fate,
-    Mutant,
-    MutantResult,
-    Notice,
-    by_risk,
-    functions_of,
-    judge_mutant,
-    migration_lines,
-    mutants_of,
-    mutated,
-)
-from ratiba_action.errors import (
-    ConfigurationError,
-    FileProblem,
-    InfrastructureError,
-    SuiteError,
-    UsageError,
-)
+from ratiba_action.diagnosis.code_mutants import functions_of
+from ratiba_action.diagnosis.mutants import Mutant, by_risk
+from ratiba_action.diagnosis.mutated_files import MutatedFiles, mutated
+from ratiba_action.diagnosis.mutation_score import Fate, MutantResult, Notice, judge_mutant
+from ratiba_action.errors import ConfigurationError, InfrastructureError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
@@ -49,30 +34,12 @@ from ratiba_action.systems.scratch import copied_files
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.util.gitignore import PatternList
 from ratiba_action.util.interruption import current
-from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.verdict.trials import ScenarioOutcome, Standing, outcomes_of
 
-_MAX_BYTES = 1 << 20
 _RESULTS = 3
 """Raised when a result comes to mean something else."""
 _MIN_SECONDS, _FACTOR = 15.0, 10.0
 """Of a trial with a mutant: at least so many seconds, else so many times as long as without it."""
-
-
-@dataclass(frozen=True, slots=True)
-class MutatedFiles:
-    """The files that mutants are made of.
-
-    Args:
-        texts: by path below the system's root.
-        notes: files that were left out, and why.
-        named: a person named them, so that each counts even if no scenario runs it.
-    """
-
-    texts: Mapping[str, str]
-    mutants: tuple[Mutant, ...]
-    notes: tuple[str, ...] = ()
-    named: bool = False
 
 
 @dataclass(slots=True)
@@ -95,93 +62,6 @@ class Mutation:
     notes: tuple[str, ...] = ()
     never_run: tuple[tuple[str, int, str], ...] = ()
     ended: str = ""
-
-
-def read_files(inputs: RunInputs, names: Sequence[str]) -> MutatedFiles:
-    """The files to make mutants of: those that are named, else the system's prompts and all of its Python files.
-
-    Args:
-        names: files and folders of the repository, relative to its root.
-
-    Raises:
-        SuiteError: one lies outside the system's folder, cannot be read, is no text, or no Python.
-        UsageError: there is none.
-    """
-    system = inputs.configuration.system
-    root = inputs.repository / system.root
-    there = copied_files(root, checkout_of(inputs, inputs.decided.change.files.head))
-    problems = list[FileProblem]()
-    chosen = list[str]()
-    for name in names:
-        found = _below(name, system.root, there)
-        chosen += found
-        if not found:
-            problems.append(FileProblem(name, 0, _why_none(inputs.repository, name, system.root)))
-    if not names:
-        chosen = [name for name in there if name.endswith(".py") or _is_prompt(name, system.prompt_patterns)]
-    texts, mutants, notes = dict[str, str](), list[Mutant](), list[str]()
-    for name in dict.fromkeys(chosen):
-        try:
-            texts[name] = _text(root, name)
-            migrating = _migrating(inputs, name, texts[name])
-            mutants += (mutant for mutant in mutants_of(name, texts[name]) if mutant.line not in migrating)
-        except (OSError, ValueError, RecursionError, MemoryError, SyntaxError) as error:
-            texts.pop(name, None)
-            problems.append(_problem(f"{PurePosixPath(system.root) / name}", error))
-    if problems and names:
-        raise SuiteError(problems)
-    notes += [f"{problem}; left out" for problem in problems]
-    if not texts:
-        raise UsageError("There is no prompt and no Python file to make mutants of.", "Name one: ratiba mutate FILE")
-    return MutatedFiles(texts, tuple(mutants), tuple(notes), bool(names))
-
-
-def _migrating(inputs: RunInputs, name: str, text: str) -> frozenset[int]:
-    module, _, adapter = (inputs.configuration.system.adapter or "").partition(":")
-    return migration_lines(text, adapter) if name == f"{module.replace('.', '/')}.py" else frozenset()
-
-
-def _below(name: str, root: str, there: Sequence[str]) -> list[str]:
-    """The files that a name stands for, from the system's root; of a folder around the root all of them."""
-    path, top = PurePosixPath(os.path.normpath(name)), PurePosixPath(os.path.normpath(root))
-    if top.is_relative_to(path):
-        return [*there]
-    inside = path.relative_to(top) if _is_inside(path, top) else None
-    return [file for file in there if inside is not None and PurePosixPath(file).is_relative_to(inside)]
-
-
-def _is_inside(path: PurePosixPath, root: PurePosixPath) -> bool:
-    return path.is_relative_to(root) and ".." not in path.parts[:1]
-
-
-def _why_none(repository: Path, name: str, root: str) -> str:
-    path = repository / name
-    if path.is_symlink():
-        return "is a symbolic link; name the file itself"
-    if not _is_inside(PurePosixPath(os.path.normpath(name)), PurePosixPath(os.path.normpath(root))):
-        return f"is outside the system's folder {root!r}; only files below it can be changed"
-    if not path.exists():
-        return "there is no such file; give a path from the root of the repository, or none for the system's own files"
-    return "the system does not run with this file; only files that its worker loads can be changed"
-
-
-def _is_prompt(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatch(name, pattern) for pattern in patterns)
-
-
-def _text(root: Path, name: str) -> str:
-    text = read_plain_file(root, name, _MAX_BYTES).decode("utf-8")
-    if "\0" in text:
-        raise ValueError("it is not a text")
-    return text
-
-
-def _problem(name: str, error: Exception) -> FileProblem:
-    if isinstance(error, SyntaxError):
-        return FileProblem(name, error.lineno or 0, f"is not Python that can be read: {error.msg}")
-    if isinstance(error, OSError):
-        return FileProblem(name, 0, f"cannot be read: {error.strerror}")
-    return FileProblem(name, 0, "is not a text in UTF-8" if isinstance(error, ValueError) else "is nested too deeply")
 
 
 def measure(

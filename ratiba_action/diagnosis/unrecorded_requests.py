@@ -4,14 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from ratiba_action.diagnosis.delta_debugging import (
-    BASE_FAILS,
-    PASSES_AGAIN,
-    Part,
-    StepOutcome,
-    Subset,
-    attribute,
-)
+from ratiba_action.diagnosis.delta_debugging import BASE_FAILS, PASSES_AGAIN, Part, StepOutcome, Subset, attribute
 from ratiba_action.diagnosis.failure_signature import lacks_recording
 from ratiba_action.llm.request_inputs import VOLATILE, request_difference, sent_parts
 from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation, Finding

@@ -56,7 +56,7 @@ class WantedResults:
 
 @dataclass(frozen=True, slots=True)
 class _Artifact:
-    """An artifact of a run of the repository's own base branch, as the list of all artifacts tells it."""
+    """An artifact of a run of the repository's own base branch, as the list of all artifacts has it."""
 
     number: int
     run: int
@@ -167,7 +167,7 @@ def _read(
 
 
 def _require_own(report: Report, wanted: WantedResults, artifact: _Artifact) -> None:
-    """A manual run belongs to the base branch too, whatever pull request it was told to evaluate."""
+    """A manual run belongs to the base branch too, whatever pull request it was to evaluate."""
     subject = report.subject
     if subject.pull_request is not None or subject.event not in TRUSTED_EVENTS:
         raise ConfigurationError("The results are of a pull request, not of the base branch.")

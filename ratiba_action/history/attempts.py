@@ -164,7 +164,7 @@ def _confirming(report: Report) -> dict[str, tuple[tuple[float, ...], tuple[floa
 
 
 def _added(contents: Iterable[bytes], attempt: Attempt) -> tuple[MeasuredRun, ...]:
-    """Each attempt once, in order; what cannot be read adds nothing, and was told when it was written."""
+    """Each attempt once, in order; what cannot be read adds nothing, and was reported when it was written."""
     runs: dict[str, MeasuredRun] = {}
     for content in contents:
         try:
@@ -174,7 +174,7 @@ def _added(contents: Iterable[bytes], attempt: Attempt) -> tuple[MeasuredRun, ..
 
             report = load_baseline(content)
             if attempt.is_added_to(report):
-                # On a laptop every attempt is the first, and only its time tells it apart.
+                # On a laptop every attempt is the first, and only its time distinguishes it.
                 name = report.subject.run_attempt if attempt.run_id else report.started_at.isoformat()
                 runs.setdefault(
                     str(name), replace(measured_run(report), confirming=_confirming(report), merges=report.merges)

@@ -25,7 +25,7 @@ def read_named_runs(named: Sequence[str]) -> tuple[MeasuredRun, ...]:
         named: paths of a ``results.json`` or ``results.json.gz``, or of the folder that holds it.
 
     Raises:
-        ConfigurationError: some cannot be read; tells every problem.
+        ConfigurationError: some cannot be read; with every problem.
     """
     from ratiba_action.history.results import read_run
     from ratiba_action.reporting.results_json import results_in_folder
@@ -61,7 +61,7 @@ class FoundBaseline:
     lost: str | None = None
 
     def facts(self, now: datetime, rules: Rules) -> BaselineFacts | None:
-        """What is told of them; None where there is nothing.
+        """What is reported of them; None where there is nothing.
 
         Args:
             now: when the run that compares began.
@@ -97,7 +97,7 @@ def compared_with(results: Path, base: str, rules: Rules) -> Report:
         base: another one, or the folder that holds it.
 
     Raises:
-        ConfigurationError: one of both cannot be read, or holds nothing that was measured; tells every problem.
+        ConfigurationError: one of both cannot be read, or holds nothing that was measured; with every problem.
     """
     from ratiba_action.reporting.results_json import read_results
     from ratiba_action.verdict.runs import compare_as_measured

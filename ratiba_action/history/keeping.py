@@ -1,4 +1,4 @@
-"""Keeps a finished run in the history, and tells how its metrics went before; never a reason to fail a run."""
+"""Keeps a finished run in the history, and says how its metrics went before; never a reason to fail a run."""
 
 import asyncio
 import math
@@ -160,7 +160,7 @@ def keep_run(report: Report, url: str) -> bool:
         False where the run is there already.
 
     Raises:
-        LedgerError: it could not be written; tells how to write it later.
+        LedgerError: it could not be written; says how to write it later.
     """
     try:
         return asyncio.run(MetricsHistory(url).write(record_of(report)))
@@ -276,7 +276,7 @@ def windows_of(trend: Trend | None, latest: datetime) -> tuple[TrendWindow, ...]
 
 
 def _decline_of_base(report: Report, history: "RunHistory", series: Series) -> Note | None:
-    """What a change is told of the branch that it would be merged into."""
+    """What a change hears of the branch that it would be merged into."""
     if not report.subject.base_branch:
         return None
     latest = asyncio.run(history.decline(series))

@@ -30,7 +30,7 @@ def read_baseline(path: Path, repository: str = "") -> MeasuredRun:
         repository: ``owner/name`` that it must be about; empty where that is not known.
 
     Raises:
-        ConfigurationError: it cannot be read, or not be compared with; tells every problem.
+        ConfigurationError: it cannot be read, or not be compared with; lists every problem.
     """
     return measured_run(_guarded(lambda: read_results(path)), repository)
 
@@ -39,7 +39,7 @@ def read_run(path: Path) -> MeasuredRun:
     """The run in a ``results.json``, of the system or of one of its variants, to be shown beside others.
 
     Raises:
-        ConfigurationError: it cannot be read, or not be compared with; tells every problem.
+        ConfigurationError: it cannot be read, or not be compared with; lists every problem.
     """
     report = _guarded(lambda: read_results(path))
     return _guarded(lambda: _measured_run(report, "", own=lambda arm: arm != BASE))
@@ -75,7 +75,7 @@ def measured_run(report: Report, repository: str = "") -> MeasuredRun:
         repository: ``owner/name`` that it must be about; empty where that is not known.
 
     Raises:
-        ConfigurationError: it cannot be compared with; tells every problem.
+        ConfigurationError: it cannot be compared with; lists every problem.
     """
     return _guarded(lambda: _measured_run(report, repository, own=lambda arm: arm == HEAD))
 

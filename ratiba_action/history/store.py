@@ -62,7 +62,7 @@ WITH run AS (
 )
 SELECT count(*) FROM run
 """
-"""Writes a run with all that belongs to it, or nothing where it is there; tells how many runs are new."""
+"""Writes a run with all that belongs to it, or nothing where it is there; gives how many runs are new."""
 
 _TRENDS = """
 WITH latest AS (

@@ -31,7 +31,7 @@ class ScenarioAccess:
 
     Args:
         url: base address of the gateway, without a path.
-        arm: name of the arm that holds the conversation.
+        arm: name of the arm of the conversation.
         scripted: how many calls the scenario's script answers; None where it has none.
         seen: looks at each request before it is answered.
     """

@@ -194,7 +194,7 @@ class ReplayAnswers:
         """The recorded call that a request stands for: the next one of the same model with the same system prompt.
 
         Where the system prompt is a new one, it is the call of the same number, if all before it were answered in
-        turn: a call that was added, or asks another model, has no place.
+        turn: a call that was added, or names another model, has no place.
         """
         from ratiba_action.llm.request_inputs import request_inputs
 

@@ -1,4 +1,4 @@
-"""The aggregate scores of a data set, by the names that a gate gives them."""
+"""The aggregate scores of a case file, by the names that thresholds give them."""
 
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ class Labelled:
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """One list of documents, the best first, and the grades of those that were judged."""
+    """One list of documents, the best first, and the relevance of those that were judged."""
 
     documents: tuple[str, ...]
     judgements: Mapping[str, float]

@@ -32,7 +32,7 @@ STEPS = (
 
 
 class CoherenceMetric(RubricMetric):
-    """Grades how the assistant's replies hang together, 0 to 1."""
+    """Scores how the assistant's replies hang together, 0 to 1."""
 
     def __init__(self, judge: Judge) -> None:
         super().__init__("CoherenceMetric", __version__, STEPS, judge)

@@ -4,9 +4,9 @@ The same is understood in every formula:
 
 - The list's order is the ranking, the best first. Scores that the system gives are not read: of two documents with
   one score the system has still shown one before the other.
-- A document that nobody judged has grade 0. A relevant one that is missing from the list gains nothing.
+- A document that nobody judged has relevance 0. A relevant one that is missing from the list gains nothing.
 - Only the first place of a document counts. A repetition keeps its place in the list and is not relevant there.
-- A document is relevant when its grade is above 0.
+- A document is relevant when its relevance is above 0.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,24 +15,24 @@ from typing import Literal
 
 Gain = Literal["linear", "exponential"]
 Judgements = Mapping[str, float]
-"""Grade of relevance, 0 or more, of each judged document by its id."""
+"""Relevance, 0 or more, of each judged document by its id."""
 
 
 def ndcg(ranking: Sequence[str], judgements: Judgements, k: int, gain: Gain = "linear") -> float:
     """Normalised discounted cumulative gain at ``k``.
 
     DCG@k is the sum over ranks i from 1 to k of gain / log2(i + 1). It is divided by the DCG@k of the ideal list, all
-    judged documents in falling order of grade, whether the system found them or not.
+    judged documents in falling order of relevance, whether the system found them or not.
 
     Sources: Järvelin and Kekäläinen 2002, "Cumulated gain-based evaluation of IR techniques", for the linear gain,
-    which is the grade itself; Burges et al. 2005, "Learning to rank using gradient descent", for the exponential one,
-    2 ** grade - 1. The discount of both is that of Burges et al., as in trec_eval and scikit-learn.
+    the relevance itself; Burges et al. 2005, "Learning to rank using gradient descent", for the exponential one,
+    2 ** relevance - 1. The discount of both is that of Burges et al., as in trec_eval and scikit-learn.
 
     Args:
         ranking: ids of documents, the best first.
-        judgements: at least one grade above 0.
+        judgements: at least one above 0.
         k: length of the list that counts, from 1.
-        gain: what a document of a grade is worth.
+        gain: what a document of some relevance is worth.
 
     Returns:
         0 to 1.
@@ -65,7 +65,7 @@ def reciprocal_rank(ranking: Sequence[str], judgements: Judgements, k: int | Non
 
     Args:
         ranking: ids of documents, the best first.
-        judgements: grades by id.
+        judgements: relevance by id.
         k: length of the list that counts; None for all of it.
     """
     relevances = _relevances(ranking, judgements, len(ranking) if k is None else k)
@@ -94,7 +94,7 @@ def ideal_ranking(judgements: Judgements) -> tuple[str, ...]:
 
 
 def _relevances(ranking: Sequence[str], judgements: Judgements, k: int) -> list[float]:
-    """The grade at each of the first ``k`` ranks; a repetition has 0."""
+    """The relevance at each of the first ``k`` ranks; a repetition has 0."""
     seen: set[str] = set()
     relevances: list[float] = []
     for document in ranking[:k]:

@@ -122,7 +122,7 @@ class MrrMetric(SearchMetric):
 
 
 class NdcgParameters(CutParameters):
-    """How many documents of the list count, and what one of a grade is worth."""
+    """How many documents of the list count, and what one of some relevance is worth."""
 
     gain: Gain = Field(default="linear", description="linear: the grade; exponential: 2 ** grade - 1")
 

@@ -32,7 +32,7 @@ STEPS = (
 
 
 class SwahiliFluencyMetric(RubricMetric):
-    """Grades the Swahili of the assistant's replies, 0 to 1."""
+    """Scores the Swahili of the assistant's replies, 0 to 1."""
 
     def __init__(self, judge: Judge) -> None:
         super().__init__("SwahiliFluencyMetric", __version__, STEPS, judge)

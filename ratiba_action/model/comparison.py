@@ -245,7 +245,7 @@ class Rules:
 
     Args:
         screen_level: p-value of the first look that asks for confirmation.
-        single_run_screen_level: the same where a single run of the base is compared with, which scatters more.
+        single_run_screen_level: the same where a single run of the base is compared with, which has more noise.
         confirm_level: chance that the looks at further trials take noise for a drop of the mean, all looks together.
         min_margin: drop of the mean that must be ruled out, in points of the score; more where fewer scenarios
             can see less.

@@ -218,7 +218,7 @@ class Scored:
 
     @property
     def passed(self) -> bool:
-        """Whether every check holds and every deciding score reaches its threshold."""
+        """Whether every check passes and every deciding score reaches its threshold."""
         return all(check.passed for check in self.checks) and all(score.passed for score in self.deciding_scores)
 
 

@@ -139,7 +139,7 @@ class Expectation:
         language: ISO 639 code that the reply must be written in.
         reply: what the text of the reply must be like.
         rows: what the database must contain after the turn.
-        documents: relevant documents by id with their grade of relevance, 1 where none is given.
+        documents: relevant documents by id with their relevance, 1 where none is given.
         refusal: whether the system has to refuse.
     """
 

@@ -32,13 +32,13 @@ _FLAGS = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class Journal:
-    """A run's journal, open and locked for as long as this process lives.
+    """A run's write-ahead journal, open and locked for as long as this process lives.
 
     It holds model answers as they came, because a resumed run needs them: only its owner may read it, and the
     gate deletes it once the report of its verdict is written. Make one with ``begin_journal`` or ``resume_journal``.
 
     Args:
-        copy: written as the journal is; None for none.
+        copy: written as the write-ahead journal is; None for none.
     """
 
     def __init__(self, path: Path, descriptor: int, state: JournalState, copy: SealedCopy | None = None) -> None:
@@ -127,12 +127,12 @@ class Journal:
 
 
 def begin_journal(path: Path, identity: str, workspace: Path, sealed: SealedPlace | None = None) -> Journal:
-    """Start the journal of a new run; what a dead process left at the same place is replaced.
+    """Start the write-ahead journal of a new run; what a dead process left at the same place is replaced.
 
     Args:
         path: where; its folder is made, for the owner alone.
         identity: digest of what must be equal for another process to go on with the run.
-        workspace: the repository, which the journal must not lie in.
+        workspace: the repository, which the write-ahead journal must not lie in.
         sealed: where a copy is written that outlives this machine; None for none.
 
     Raises:
@@ -177,7 +177,7 @@ def restore_journal(path: Path, content: bytes, workspace: Path) -> None:
 
 
 def resume_journal(path: Path, identity: str, workspace: Path, sealed: SealedPlace | None = None) -> Journal:
-    """Go on with the journal of a run that was interrupted.
+    """Go on with the write-ahead journal of a run that was interrupted.
 
     Args:
         path: the file that ``begin_journal`` made.
@@ -222,7 +222,7 @@ def _open_left(
 
 
 def _copied(sealed: SealedPlace | None, descriptor: int, content: bytes = b"") -> SealedCopy | None:
-    """A copy that has the journal's lines so far; closes the journal where it cannot be written."""
+    """A copy with the write-ahead journal's lines so far; where it cannot be written, that is closed."""
     if sealed is None:
         return None
     try:
@@ -233,7 +233,7 @@ def _copied(sealed: SealedPlace | None, descriptor: int, content: bytes = b"") -
 
 
 def read_journal(path: Path, identity: str, workspace: Path) -> JournalState:
-    """What the journal of a run that was interrupted holds; the file stays as it is.
+    """What the write-ahead journal of a run that was interrupted holds; the file stays as it is.
 
     Raises:
         LedgerError, UsageError: as ``resume_journal``.
@@ -244,7 +244,7 @@ def read_journal(path: Path, identity: str, workspace: Path) -> JournalState:
 
 
 def _clear(path: Path) -> None:
-    """Remove a journal that nobody writes."""
+    """Remove a write-ahead journal that nobody writes."""
     with contextlib.suppress(FileNotFoundError):
         descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
         try:

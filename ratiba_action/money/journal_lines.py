@@ -14,12 +14,12 @@ from ratiba_action.model.values import Usd
 from ratiba_action.money.pricing import is_exact_usd
 
 FORMAT = 2
-"""Of the journal; another one is refused."""
+"""Of the write-ahead journal; another one is refused."""
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """The first line: which run the journal is of, and when it began, in nanoseconds of the epoch."""
+    """The first line: which run the write-ahead journal is of, and when it began, in nanoseconds of the epoch."""
 
     identity: str
     began: int
@@ -202,7 +202,7 @@ class JournalState:
         identity: digest of what must be equal for the run to go on.
         began: when its first process began, in nanoseconds of the epoch.
         calls: every call that may have been charged: settled, kept, and those without an outcome in the
-            journal, at their upper bound.
+            write-ahead journal, at their upper bound.
         answers: by ``JournaledAnswer.key``; the last one where a key was called again.
         admitted: trials that were let start.
         overruns: reservations that were settled above their upper bound, and at what.
@@ -224,12 +224,12 @@ class JournalState:
 
 
 def whole_lines(content: bytes) -> bytes:
-    """A journal's content up to its last whole line: what follows was being written when the process died."""
+    """A write-ahead journal up to its last whole line: what follows was being written when the process died."""
     return content[: content.rfind(b"\n") + 1]
 
 
 def parse_journal(path: Path, content: bytes) -> JournalState:
-    """Read a journal, except for a torn last line.
+    """Read a write-ahead journal, except for a torn last line.
 
     Raises:
         LedgerError: any other line is malformed; names each.
@@ -253,7 +253,7 @@ def parse_journal(path: Path, content: bytes) -> JournalState:
 
 
 class _JournalState:
-    """Folds lines into the state of the journal."""
+    """Folds lines into the state of the write-ahead journal."""
 
     def __init__(self) -> None:
         self.begun: Begun | None = None

@@ -91,7 +91,7 @@ class SettledCalls:
     """Implements ``PaidCalls`` around those that cost money; what is settled needs neither a key nor a budget.
 
     Args:
-        settled: answers by ``JournaledAnswer.key``, from the run's journal.
+        settled: answers by ``JournaledAnswer.key``, from the run's write-ahead journal.
     """
 
     def __init__(self, calls: PaidCalls, settled: Mapping[str, SettledAnswer]) -> None:
@@ -109,12 +109,12 @@ class SettledCalls:
 class RunReservations:
     """Implements ``Reservations``.
 
-    A reservation is taken from the run's ledger, then from the shared one, then written to the journal; if one of
-    them refuses, what was taken before is given back. Callers are served in order, so that small calls
-    never starve a large one.
+    A reservation is taken from the run's ledger, then from the shared one, then written to the write-ahead journal; if
+    one of them refuses, what was taken before is given back. Callers are served in order, so that small calls never
+    starve a large one.
 
     Args:
-        ledger: cap and spending of the run, with what a resumed journal lists.
+        ledger: cap and spending of the run, with what a resumed write-ahead journal lists.
         journal: written before each call; None to do without ``--resume``.
         shared: the month's and the pull request's caps; None when they are not tracked.
         warn: called with what could not be written after a call. Such a call stays reserved there, at the most it can

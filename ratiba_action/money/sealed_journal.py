@@ -1,10 +1,10 @@
 """The sealed copy of a write-ahead journal, which outlives the container that the run was in.
 
 A file of lines. The first is a header in plain JSON: which run, which attempt, and a random salt. Each further line is
-one line of the journal, encrypted and authenticated (XSalsa20-Poly1305 of libsodium) under a key that is derived from
-the secret and the header (HMAC-SHA256, RFC 2104). The nonce begins with the number of the line. So a line opens only at
-its own place in the file of its own run: none can be moved, repeated, left out, taken from another file, or forged. A
-line without its end is what a kill leaves, and is ignored.
+one line of the write-ahead journal, encrypted and authenticated (XSalsa20-Poly1305 of libsodium) under a key that is
+derived from the secret and the header (HMAC-SHA256, RFC 2104). The nonce begins with the number of the line. So a line
+opens only at its own place in the file of its own run: none can be moved, repeated, left out, taken from another file,
+or forged. A line without its end is what a kill leaves, and is ignored.
 """
 
 import base64
@@ -101,7 +101,7 @@ class OpenedCopy:
 
 
 class SealedCopy:
-    """A copy that is being written: line by line, as the journal is.
+    """A copy that is being written: line by line, as the write-ahead journal is.
 
     It gets its name when the first lines are in it: a kill before that leaves no copy that has fewer than the one
     which they come from.
@@ -134,7 +134,7 @@ class SealedCopy:
             raise
 
     def append(self, line: bytes) -> None:
-        """Add a line of the journal.
+        """Add a line of the write-ahead journal.
 
         Raises:
             OSError: it cannot be written; nothing of it stands in the file, or nothing can be added any more.
@@ -290,7 +290,7 @@ class _SealedLines:
         return base64.b64encode(chosen + self._box.encrypt(line, self._nonce(chosen)).ciphertext)
 
     def opened(self, line: bytes) -> bytes:
-        """The line of the journal that comes next."""
+        """The line of the write-ahead journal that comes next."""
         from nacl.exceptions import CryptoError
 
         try:

@@ -62,10 +62,10 @@ def _same_subject(first: RunStarted, second: RunStarted) -> bool:
 
 
 def event_key(event: Event) -> EventKey | None:
-    """What tells whether an event was said before; None of money, which moves once.
+    """What shows whether an event was reported before; None of money, which moves once.
 
-    A resumed run holds every conversation again and is answered from the journal, so it comes by the same events in
-    the same order; only the metrics of one conversation may overtake each other.
+    A resumed run runs every scenario again and is answered from the write-ahead journal, so it comes by the same
+    events in the same order; only the metrics of one conversation may overtake each other.
     """
     if isinstance(event.data, BudgetMoved):
         return None

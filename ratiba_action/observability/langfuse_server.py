@@ -105,7 +105,7 @@ _REFUSED = 400
 _MISSING = 404
 
 OBSERVATIONS = "GET /api/public/v2/observations"
-"""Tells which spans are there; Langfuse 3 answers 404."""
+"""Asks which spans are there; Langfuse 3 answers 404."""
 
 TRACES = "GET /api/public/traces"
 """The same on older servers; version 4 answers 404, unless it is in the write mode ``dual``."""

@@ -164,7 +164,7 @@ class Redactor:
 
         Args:
             value: of JSON, however deep.
-            name: of the field that holds it: it tells an amount from a person's number.
+            name: of the field that holds it: it distinguishes an amount from a person's number.
         """
         return _Mask(self.text, partial(mask_number, strict=True)).apply(value, name)
 

@@ -241,7 +241,7 @@ _MAX_READ = 500
 def crowded_numbers(text: str) -> tuple[tuple[int, int], ...]:
     """Each number of seven digits or more where a text holds too many to read them one by one; else none.
 
-    No conversation holds so many. All of them are taken for numbers of persons, whatever the library would say.
+    No conversation holds so many. All of them are taken for phone numbers, whatever the library would say.
     """
     spans = tuple(match.span() for match in _ENOUGH_DIGITS.finditer(text))
     return spans if len(spans) > _MAX_READ else ()

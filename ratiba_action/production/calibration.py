@@ -1,7 +1,6 @@
 """The calibration set: masked conversations that people labelled, when the next ones are due, and what is overdue."""
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -18,6 +17,7 @@ from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_yaml import read_yaml
 from ratiba_action.util.text import clip, cut, plural
 from ratiba_action.util.validation import StrictModel, validate
+from ratiba_action.util.whole_files import write_whole_files
 from ratiba_action.verdict.human_agreement import Weights
 
 FILE = "calibration/human_labelled.yaml"
@@ -181,17 +181,7 @@ def write_whole(path: Path, text: str) -> None:
         UsageError: it cannot be written.
     """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, suffix=".part")
-        try:
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            Path(temporary).chmod(0o644)
-            Path(temporary).replace(path)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        write_whole_files({path: text.encode()})
     except OSError as error:
         raise UsageError(
             f"{str(path)!r} cannot be written: {error.strerror}.", "Name a file that you may write to."

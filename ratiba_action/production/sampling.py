@@ -2,8 +2,6 @@
 
 import contextlib
 import json
-import os
-import tempfile
 import uuid
 from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -47,6 +45,7 @@ from ratiba_action.run.inputs import RunInputs, RunLog
 from ratiba_action.run.provider_keys import keys_line, require_key
 from ratiba_action.settings.report_folder import make_report_folder, refuse_links
 from ratiba_action.settings.settings import Settings
+from ratiba_action.util.whole_files import write_whole_files
 
 
 def read_cursor(path: Path) -> datetime | None:
@@ -76,16 +75,9 @@ def write_cursor(path: Path, moment: datetime) -> None:
     Raises:
         UsageError: it cannot be written.
     """
-    temporary = ""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            file.write(json.dumps({"schema": 1, "until": moment.isoformat()}) + "\n")
-        Path(temporary).replace(path)
+        write_whole_files({path: (json.dumps({"schema": 1, "until": moment.isoformat()}) + "\n").encode()})
     except OSError as error:
-        with contextlib.suppress(OSError):
-            Path(temporary or path.parent / ".none").unlink()
         raise UsageError(f"The cursor {str(path)!r} cannot be written: {error.strerror}.", _REMEDY) from error
 
 

@@ -34,7 +34,7 @@ NOTIFY_SECONDS = 10.0
 """For everything that is sent."""
 
 CANCELLED_SECONDS = 2.0
-"""The same of a cancelled run, which is killed 10 seconds after it was told to end."""
+"""The same of a cancelled run, which is killed 10 seconds after it was asked to end."""
 
 _SCHEMA = 1
 _WARNED = Decimal("0.8")

@@ -42,7 +42,7 @@ Result = TypeVar("Result")
 _STEP_FILES = ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY", SEAL)
 _SUMMARY_CHARACTERS = 1_000_000
 _CANCELLED_SECONDS = 4.0
-"""For the comment of a cancelled run: a runner kills it 10 seconds after it was told to end."""
+"""For the comment of a cancelled run: a runner kills it 10 seconds after it was asked to end."""
 
 _ROOM = 512 << 10  # bytes; the outputs and a summary of the usual length
 
@@ -242,7 +242,7 @@ class Publication:
         notes: tuple[str, ...],
         forecast: "Forecast | None" = None,
     ) -> None:
-        """Say what would run, for a dry run; ``forecast`` is None for a run that asks no model."""
+        """Say what would run, for a dry run; ``forecast`` is None for a run that calls no model."""
         from ratiba_action.reporting.money_facts import forecast_lines
         from ratiba_action.reporting.wording import selection_line
 
@@ -261,7 +261,7 @@ class Publication:
     def _traced(
         self, summary: "ReportSummary", paths: Mapping[str, Path], trace: "Callable[[Report], Report] | None"
     ) -> "tuple[ReportSummary, Mapping[str, Path]]":
-        """The report that tells what came of sending its conversations, and its files, written once more."""
+        """The report that says what came of sending its conversations, and its files, written once more."""
         from ratiba_action.reporting.summary import summarise
 
         traced = self._try(lambda: self.redactor.report(trace(summary.report))) if trace is not None else None

@@ -64,7 +64,7 @@ def open_seal(folder: Path, key: str) -> Sealed:
         content = json.loads(read_plain_file(folder, "step/seal", _MAX_BYTES))
         text, code = str(content["sealed"]), str(content["hmac"])
         if not key or not hmac.compare_digest(code.encode(), _code(text, key).encode()):
-            raise ValueError("the key does not fit")  # noqa: TRY301 - told like every other fault
+            raise ValueError("the key does not fit")  # noqa: TRY301 - reported like every other fault
         sealed = Sealed(**json.loads(text))
         if not (folder / f"code-{sealed.exit_code}").is_file():
             raise ValueError("the gate ended with another exit code")  # noqa: TRY301 - the same

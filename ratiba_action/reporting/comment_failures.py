@@ -14,7 +14,7 @@ from ratiba_action.reporting.conversation_changes import first_difference
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, linked, table
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow
 from ratiba_action.reporting.wording import RaisedError, explanation, frames, listed, number, raised_errors
-from ratiba_action.util.text import part_of, plural
+from ratiba_action.util.text import few, part_of, plural
 
 _NAMED = 100
 _ROWS = 50
@@ -119,9 +119,7 @@ def _missing(missing: Sequence[tuple[ScenarioRow, TrialRow]], maximum: int | Non
     causes: dict[tuple[str, str], list[str]] = {}
     for row, gap in missing:
         causes.setdefault((gap.ended, _whole_explanation(gap, action)), []).append(code(row.name))
-    rows = [
-        (", ".join(names[:_NAMES]) + _others(names), what, inline(why, 500)) for (what, why), names in causes.items()
-    ]
+    rows = [(few(names, _NAMES), what, inline(why, 500)) for (what, why), names in causes.items()]
     if not rows:
         return []
     header = ("scenario", "what", "why")
@@ -137,10 +135,6 @@ def _whole_explanation(gap: TrialRow, action: str) -> str:
     remedy = gap.result.remedy if isinstance(gap.result, Errored) else ""
     repeated = remedy in action or (_RECORD in remedy and _RECORD in action)
     return gap.why if repeated else f"{gap.why} {remedy}"
-
-
-def _others(names: Sequence[str]) -> str:
-    return f" and {len(names) - _NAMES} more" if len(names) > _NAMES else ""
 
 
 def _more(total: int, shown: int) -> list[str]:

@@ -15,7 +15,7 @@ from ratiba_action.reporting.markdown import code, fenced, folded, inline, linke
 from ratiba_action.reporting.money_facts import AmountPart, Fact
 from ratiba_action.reporting.summary import VERDICT_IS_OF, MetricRow, ReportSummary, ScenarioRow, TrialRow, VariantRow
 from ratiba_action.reporting.wording import SELF_REPORTED, CauseText, dollars, lines_of, number, what_of
-from ratiba_action.util.text import plural
+from ratiba_action.util.text import few, plural
 
 _NAMED = 100
 _NOTES = 5
@@ -144,12 +144,10 @@ def all_scenarios(summary: ReportSummary) -> str:
         return ""
     body = _results([(named(row.name, row.scenario.title), row.ended, row.deciding) for row in rows])
     if left_out:
-        body += "\n\nNot selected in this mode: " + ", ".join(code(name) for name in left_out[:_NAMED])
-        body += f" and {len(left_out) - _NAMED} more." if len(left_out) > _NAMED else "."
+        body += "\n\nNot selected in this mode: " + few([code(name) for name in left_out], _NAMED) + "."
     claimed = summary.report.self_reported
     if claimed:
-        more = f" and {len(claimed) - _NAMED} more" if len(claimed) > _NAMED else ""
-        body += f"\n\nSelf-reported: {', '.join(code(name) for name in claimed[:_NAMED])}{more}. {SELF_REPORTED}"
+        body += f"\n\nSelf-reported: {few([code(name) for name in claimed], _NAMED)}. {SELF_REPORTED}"
     parts = [folded(f"{'All ' if len(rows) > 1 else ''}{plural(len(rows), 'scenario')}", body), *_all_trials(rows)]
     return "\n\n".join(parts)
 

@@ -10,7 +10,7 @@ from ratiba_action.model.verdict import CrossChecking, Refusals, Report, Spendin
 from ratiba_action.money.budget import Limit
 from ratiba_action.money.forecast import Forecast
 from ratiba_action.reporting.wording import bar, dollars, label, number
-from ratiba_action.util.text import clip, plural
+from ratiba_action.util.text import clip, few, plural
 
 _NAMED = 10
 _LONGEST_REASON = 120
@@ -232,11 +232,9 @@ def _votes(judged: list[tuple[str, Score]]) -> Fact:
     if not voted:
         return Fact("votes", f"none of {plural(len(judged), 'judged score')} was measured again near its threshold")
     shown = [
-        f"{name} {score.metric} {number(score.value)} ({', '.join(map(number, score.votes))})"
-        for name, score in voted[:_VOTED]
+        f"{name} {score.metric} {number(score.value)} ({', '.join(map(number, score.votes))})" for name, score in voted
     ]
-    more = f"; and {len(voted) - _VOTED} more" if len(voted) > _VOTED else ""
-    return Fact("votes", f"{len(voted)} of {plural(len(judged), 'judged score')}: {'; '.join(shown)}{more}")
+    return Fact("votes", f"{len(voted)} of {plural(len(judged), 'judged score')}: {few(shown, _VOTED, '; ')}")
 
 
 def _scores(report: Report) -> Iterator[tuple[str, Score]]:

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -18,6 +17,7 @@ from ratiba_action.reporting.results_file import COMPRESSED, MAX_BYTES, RESULTS
 from ratiba_action.reporting.summary import ReportSummary, outputs_of
 from ratiba_action.util.locked_folder import read_plain_file
 from ratiba_action.util.strict_json import refuse_constant, unique_keys
+from ratiba_action.util.whole_files import write_whole_files
 
 SCHEMA = 1
 """Version of the file's format; increased when a field changes its meaning or is removed."""
@@ -139,7 +139,7 @@ def write_baseline(summary: ReportSummary, path: Path) -> None:
         raise PublishError(f"No baseline was written to {str(path)!r}: nothing was measured.")
     content = b"".join(results_parts(summary))
     try:
-        write_atomically(path, packed(content) if path.name.endswith(".gz") else content)
+        write_whole_files({path: packed(content) if path.name.endswith(".gz") else content})
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise PublishError(f"The baseline could not be written to {str(path)!r}: {reason}.") from error
@@ -148,26 +148,6 @@ def write_baseline(summary: ReportSummary, path: Path) -> None:
 def packed(content: bytes) -> bytes:
     """The content compressed; the same bytes for the same content."""
     return gzip.compress(content, mtime=0)
-
-
-def write_atomically(path: Path, content: bytes) -> None:
-    """Write a file that is complete or, where that fails, as it was; makes its folder.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    staged = ""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
-            staged = file.name
-            file.write(content)
-        Path(staged).chmod(0o644)
-        Path(staged).replace(path)
-    except BaseException:
-        if staged:
-            Path(staged).unlink(missing_ok=True)
-        raise
 
 
 MAX_EXACT_BYTES = 20_000_000

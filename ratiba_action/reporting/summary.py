@@ -44,7 +44,7 @@ from ratiba_action.reporting.wording import (
     scenario_label,
     short_explanation,
 )
-from ratiba_action.util.text import part_of, plural
+from ratiba_action.util.text import few, part_of, plural
 from ratiba_action.verdict.case_file_scores import wrong_labels
 from ratiba_action.verdict.decision import exit_code
 from ratiba_action.verdict.quarantine import day_of, expired_quarantine, quarantine_in_force
@@ -494,9 +494,8 @@ def _unfit(report: Report) -> str:
 
 
 def _of_critical(ids: Sequence[str], what: str) -> str:
-    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
     noun = "critical scenario" if len(ids) == 1 else "critical scenarios"
-    return f", {noun} {', '.join(ids[:_NAMED])}{more} {what}" if ids else ""
+    return f", {noun} {few(ids, _NAMED)} {what}" if ids else ""
 
 
 def _replacement(report: Report) -> str:

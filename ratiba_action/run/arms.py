@@ -302,7 +302,7 @@ def _edited(git: Git, names: Sequence[str]) -> bool:
 
 
 def _blob_id(path: Path) -> str:
-    """Git's id of the file's content, as ``git hash-object --no-filters`` tells it."""
+    """Git's id of the file's content, as ``git hash-object --no-filters`` prints it."""
     content = path.read_bytes()
     return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
 

@@ -31,7 +31,7 @@ def closed_places(
 
 
 def _places_of_calls(inputs: RunRequest) -> tuple[str, ...]:
-    """Folders of journals, judge cache, mutants and runs of sites: what the system said elsewhere is not its to change.
+    """Folders of write-ahead journals, judge cache, mutants and the site's runs: a system may not change them.
 
     Also in a run that uses none of them: what its system plants there would be another run's.
     """

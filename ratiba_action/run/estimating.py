@@ -42,7 +42,7 @@ from ratiba_action.run.paid_run import (
 )
 
 _BY_CLAIM = "faithfulness_by_claim"
-"""Asks the judge one question for each sentence with content."""
+"""One question to the judge for each sentence with content."""
 
 _TEXT_KEYS = frozenset({"text", "content", "refusal"})
 _CALLS_OF_A_TEST = 6
@@ -163,7 +163,7 @@ def forecast(inputs: RunInputs) -> Forecast | None:
     Raises:
         ConfigurationError: models have no price; names all of them.
         SuiteError: recordings cannot be read.
-        LedgerError: the shared ledger, or the journal of a run that is resumed, cannot be read.
+        LedgerError: the shared ledger, or the write-ahead journal of a run that is resumed, cannot be read.
     """
     if inputs.llm == Llm.REPLAY:
         return None

@@ -260,7 +260,7 @@ def _unusable_base(settings: Settings, base: BaseCommit, suite: Suite, configura
     """Why no run that may call models could use a configuration of the base branch; empty where one could."""
     judged, simulated = _needs(_complete(suite, configuration))
     generators: list[str] = []
-    with contextlib.suppress(SuiteError):  # told where the base's scenarios are compared with
+    with contextlib.suppress(SuiteError):  # reported where the base's scenarios are compared with
         lines = {scenario.id: base.recordings(scenario.id) for scenario in suite.scenarios}
         generators = [model for model, _ in recorded_models(lines)]
     found = unusable_judges(configuration, generators, judged=judged, simulated=simulated, base_urls=settings.base_urls)
@@ -301,7 +301,7 @@ def configuration_problems(
         if name not in scored
     ]
     generators: list[str] = []
-    with contextlib.suppress(SuiteError):  # told where the recordings are read
+    with contextlib.suppress(SuiteError):  # reported where the recordings are read
         lines = read_folder(
             repository / settings.scenarios / "recordings", [scenario.id for scenario in suite.scenarios]
         )

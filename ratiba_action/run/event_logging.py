@@ -1,4 +1,4 @@
-"""Where a run of the gate writes its events, and how the whole of it is told."""
+"""Where a run of the gate writes its events, and the events of the run as a whole."""
 
 import contextlib
 import json
@@ -318,7 +318,7 @@ def _open(run: RunInputs, mask: EventMask, warn: Callable[[str], None]) -> Event
 def _remove_forged(report: Path, path: Path | None) -> None:
     """Remove the events that somebody else put into the report where the run's own are elsewhere, or nowhere."""
     if path != report / FILE and not report.is_symlink():
-        with contextlib.suppress(OSError):  # the publication tells of what is in its way
+        with contextlib.suppress(OSError):  # the publication reports what is in its way
             remove_entry(report / FILE)
 
 

@@ -463,7 +463,7 @@ _LEFT_TO_MERGE = "further trials are run when the shards are merged"
 
 
 def _refused_by_budget(inputs: RunInputs, head: ArmInputs, expected: Forecast | None) -> Measured | None:
-    """What came of a run whose caps hold no scenario at all: nothing is set up for it. None for every other run."""
+    """What came of a run whose caps leave room for no scenario: nothing is set up for it. None for every other run."""
     if inputs.resume:  # What it paid for before is reported, whatever is left of its budget.
         return None
     if expected is None or expected.as_needed or not expected.conversations:

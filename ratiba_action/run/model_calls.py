@@ -352,7 +352,7 @@ async def open_model_calls(
 
     Raises:
         ConfigurationError: a model has no price, or a judge would judge its own output.
-        InfrastructureError: the gateway, the journal or the shared ledger cannot be used.
+        InfrastructureError: the gateway, the write-ahead journal or the shared ledger cannot be used.
     """
     require_reachable_servers(inputs.environment, inputs.settings.ledger_url if inputs.llm != Llm.REPLAY else "")
     prices, second = price_list(inputs.configuration, inputs.settings.base_urls), second_judge(inputs, log.note)

@@ -25,7 +25,7 @@ from ratiba_action.run.services import Measured
 from ratiba_action.settings.input_values import LIVE
 from ratiba_action.util.git import Git
 from ratiba_action.util.instants import home_zone, unclear_times
-from ratiba_action.util.text import part_of
+from ratiba_action.util.text import few, part_of
 
 _NAMED = 5
 
@@ -35,10 +35,9 @@ def notes_of_stale(inputs: RunInputs, left_out: Sequence[str]) -> tuple[str, ...
     names = sorted(set(left_out).difference(inputs.selection.left_out))
     if not names:
         return ()
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     count = "1 scenario was" if len(names) == 1 else f"{len(names)} scenarios were"
     # Why in detail holds what customers wrote, and who they are is only masked in scenarios of the report.
-    message = f"{count} not run, since the recordings no longer fit: {', '.join(names[:_NAMED])}{more}."
+    message = f"{count} not run, since the recordings no longer fit: {few(names, _NAMED)}."
     return (Caveat(message, f"To see what changed, run: ratiba gate --llm replay --scenario {names[0]}"),)
 
 
@@ -54,8 +53,7 @@ def notes_of_prompts(inputs: RunInputs, head: ArmInputs) -> tuple[str, ...]:
     names = sorted(name for name, blob in contents.items() if f"{name}@{blob}" in head.prompt_versions)
     if not names:
         return ()
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    message = f"The commits of these prompts are not known, so blob ids are shown: {', '.join(names[:_NAMED])}{more}."
+    message = f"The commits of these prompts are not known, so blob ids are shown: {few(names, _NAMED)}."
     remedy = "Check out with `fetch-depth: 0` (`git fetch --unshallow`), and leave committed prompts unchanged."
     return (Note(message, remedy),)
 
@@ -75,7 +73,7 @@ def how_to_confirm(inputs: RunInputs, *, silenced: bool) -> str | None:
     """
     if not (inputs.replaced or inputs.unratcheted or silenced) or not inputs.decided.change.needs_confirmation:
         return None
-    what = "what replaces the system" if inputs.replaced else f"the change of {_first_of(inputs.unratcheted)}"
+    what = "what replaces the system" if inputs.replaced else f"the change of {few(inputs.unratcheted, _NAMED)}"
     what = what if inputs.replaced or inputs.unratcheted else "the change of the scenarios"
     subject = inputs.decided.change.subject
     number = f" pull-request: {subject.pull_request} and" if subject.pull_request is not None else ""
@@ -95,8 +93,8 @@ def unconfirmed(inputs: RunInputs) -> str:
             "nothing shows that the system is no worse, and no maintainer has confirmed it by a manual run."
         )
     return (
-        f"The base's {_first_of(inputs.unratcheted)} cannot be used, so nothing shows whether this change is as strict "
-        "there, and no maintainer has confirmed it by a manual run."
+        f"The base's {few(inputs.unratcheted, _NAMED)} cannot be used, so nothing shows whether this change is as "
+        "strict there, and no maintainer has confirmed it by a manual run."
     )
 
 
@@ -119,11 +117,6 @@ def silences_base(inputs: RunInputs, earlier: EarlierRuns) -> bool:
     """
     compared = inputs.llm == Llm.REPLAY or bool(earlier.baseline)
     return compared and inputs.edited.silence_base and comparable(inputs)
-
-
-def _first_of(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def notes_of_edited_scenarios(inputs: RunInputs) -> tuple[str, ...]:
@@ -171,8 +164,7 @@ def _texts(result: ScenarioResult) -> Iterator[str]:
 
 
 def _listed(ids: Sequence[str]) -> str:
-    names = sorted(set(ids))
-    return ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED} more" if len(names) > _NAMED else "")
+    return few(sorted(set(ids)), _NAMED)
 
 
 def notes_of_clocks(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
@@ -266,9 +258,8 @@ def _programs(unseen: Iterable[str], measured: Measured) -> str:
     """Variants in words; the system alone where the run has no others."""
     if {result.trial.scenario.variant for result in measured.own} <= {""}:
         return "the system"
-    named = sorted(unseen)
-    texts = ["the system as it is" if not name else f"the variant {name!r}" for name in named[:_NAMED]]
-    return ", ".join(texts) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+    texts = ["the system as it is" if not name else f"the variant {name!r}" for name in sorted(unseen)]
+    return few(texts, _NAMED)
 
 
 _ITS_ACCESS = "Let the system call its models at the base URL, and with the key, that the gateway gives it."
@@ -356,11 +347,10 @@ def cut_replies(results: Sequence[ScenarioResult]) -> tuple[str, ...]:
                 cut.setdefault(result.trial.scenario.id, (number, exchange.cut))
     if not cut:
         return ()
-    named = "; ".join(f"{name}, turn {number}: {how}" for name, (number, how) in sorted(cut.items())[:_NAMED])
-    more = f"; and {len(cut) - _NAMED} more" if len(cut) > _NAMED else ""
+    named = [f"{name}, turn {number}: {how}" for name, (number, how) in sorted(cut.items())]
     count = "1 scenario has" if len(cut) == 1 else f"{len(cut)} scenarios have"
     remedy = "Raise the output limit of the system's requests, or look at what the provider's filter ended."
-    return (Note(f"{count} answers that did not end by themselves: {named}{more}.", remedy),)
+    return (Note(f"{count} answers that did not end by themselves: {few(named, _NAMED, '; ')}.", remedy),)
 
 
 def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -> tuple[str, ...]:
@@ -379,9 +369,8 @@ def silent(head: ArmInputs, results: Sequence[ScenarioResult], ledger: Ledger) -
     )
     if not names or not called:
         return ()  # Where none was called at all, one note says so of the whole run.
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     message = (
-        f"The gateway saw no model call in {', '.join(names[:_NAMED])}{more}, though answers are recorded for "
+        f"The gateway saw no model call in {few(names, _NAMED)}, though answers are recorded for "
         f"{'it' if len(names) == 1 else 'them'}: either the system calls no model there any more, or its calls bypass "
         "the gateway and are neither recorded nor counted."
     )

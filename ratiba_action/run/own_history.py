@@ -13,6 +13,7 @@ from ratiba_action.model.own_history import Statistical
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.run.earlier_runs import workflow_started
 from ratiba_action.run.inputs import RunInputs
+from ratiba_action.util.text import few
 
 _NAMED = 5
 
@@ -168,6 +169,4 @@ def _judged(results: Sequence[ScenarioResult]) -> Iterator[tuple[Scenario, Stati
 
 def _listed(items: Sequence[str]) -> str:
     """Each item once, a bounded number of them."""
-    found = list(dict.fromkeys(items))
-    more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    return ", ".join(found[:_NAMED]) + more
+    return few(list(dict.fromkeys(items)), _NAMED)

@@ -1,4 +1,4 @@
-"""What a run needs to pay for model calls: the client with the keys, reservations, the journal, admissions."""
+"""What a run needs to pay for model calls: client with the keys, reservations, write-ahead journal, admissions."""
 
 import contextlib
 import secrets
@@ -49,7 +49,7 @@ _MIN_CALLS = 8
 
 @dataclass(frozen=True, slots=True)
 class JournalPlace:
-    """Where a run writes its journal.
+    """Where a run writes its write-ahead journal.
 
     Args:
         identity: digest of what must be equal for another process to go on with the run.
@@ -64,18 +64,18 @@ class JournalPlace:
 
 
 def journal_folder(environment: Mapping[str, str]) -> Path:
-    """Where journals of runs are kept."""
+    """Where write-ahead journals of runs are kept."""
     return state_folder(environment) / "journals"
 
 
 def journal_path(repository: Path, environment: Mapping[str, str], shard: Shard | None = None) -> Path:
-    """Where the run of a repository writes its journal; each of its shards has its own."""
+    """Where the run of a repository writes its write-ahead journal; each of its shards has its own."""
     part = f"-{shard.number}-of-{shard.count}" if shard is not None else ""
     return journal_folder(environment) / f"{digest(str(repository.resolve()))[:_SHOWN]}{part}.jsonl"
 
 
 def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
-    """Where the run of this repository writes its journal, and what makes it this run's.
+    """Where the run of this repository writes its write-ahead journal, and what makes it this run's.
 
     Args:
         inputs: of the run, each part as strict as the base's.
@@ -99,7 +99,7 @@ def journal_place(inputs: RunInputs, head: ArmInputs) -> JournalPlace:
 
 
 def sealed_place(inputs: RunInputs) -> "SealedPlace | None":
-    """Where this attempt of a workflow run keeps the sealed copy of its journal; None without a key, or elsewhere."""
+    """Where this attempt of a workflow run keeps its sealed write-ahead journal; None without a key, or elsewhere."""
     from ratiba_action.money.sealed_journal import JournalRun, SealedPlace
 
     subject, settings = inputs.decided.change.subject, inputs.settings
@@ -147,7 +147,7 @@ def go_on_with_earlier(inputs: RunInputs, head: ArmInputs, note: Callable[[str],
 
 
 def end_journal(place: JournalPlace, cancelled: bool, *, concluded: bool, interrupted: bool) -> None:  # noqa: FBT001 - of a callback
-    """Remove what nobody goes on with: a journal holds what models and customers said.
+    """Remove what nobody goes on with: a write-ahead journal holds what models and customers said.
 
     Args:
         cancelled: whether the run was cancelled while it was published.
@@ -228,21 +228,21 @@ async def open_paid_run(
         subject: names the run in the shared ledger; None for one that has no name there.
         journal: where calls are written down; None for calls that cannot be resumed.
         estimate: the most that a trial is expected to cost.
-        ledger: the run's spending; what a resumed journal lists is added first.
+        ledger: the run's spending; what a resumed write-ahead journal lists is added first.
         environment: variables that name a proxy and certificates.
         warn: called with what could not be written down after a call.
         concurrency: scenarios at once; each asks one model at a time, or its judges.
         events: where the movements of money are written down.
 
     Raises:
-        LedgerError: the journal or the shared ledger cannot be used.
+        LedgerError: the write-ahead journal or the shared ledger cannot be used.
         ConfigurationError: a key or an address is wrong.
     """
     async with AsyncExitStack() as stack:
         opened = _open_journal(journal)
         if opened is not None:
             stack.callback(opened.close)
-            # Only a resumed journal holds anything; a variant goes on with the ledger of the run before it.
+            # Only a resumed write-ahead journal holds anything; a variant goes on with the ledger of the run before it.
             if opened.state.last_number:
                 ledger.carry_on(opened.state.calls, opened.state.last_number, overruns=opened.state.overruns)
         shared = await open_shared_ledger(settings, subject or Subject(), ledger)
@@ -327,7 +327,7 @@ def earlier_spending(place: JournalPlace) -> JournalState | None:
     """What an earlier process of the same run has paid for; None unless the run is resumed.
 
     Raises:
-        LedgerError: its journal cannot be used.
+        LedgerError: its write-ahead journal cannot be used.
     """
     return read_journal(place.path, place.identity, place.workspace) if place.resume else None
 

@@ -12,6 +12,7 @@ from ratiba_action.model.plan import BASE, Trial
 from ratiba_action.model.reads import MAX_FILES, ReadMap, Reads, folded, turn_name
 from ratiba_action.run.inputs import RunInputs
 from ratiba_action.util.locked_folder import MAX_BYTES, read_plain_file
+from ratiba_action.util.text import few
 
 if TYPE_CHECKING:
     from ratiba_action.run.services import ArmServices, Measured
@@ -22,7 +23,7 @@ _NAMED = 5
 
 
 class ReadsOfRun:
-    """Keeps what models are sent, until the run has ended; of all of it only names of files are told."""
+    """Keeps what models are sent, until the run has ended; of all of it only names of files are reported."""
 
     def __init__(self) -> None:
         self._turns: dict[str, dict[str, int]] = {}
@@ -146,7 +147,7 @@ def notes_of_reads(inputs: RunInputs, measured: "Measured") -> tuple[str, ...]:
         ("now sends a model text of ", sorted(now.sent.keys() - before.sent.keys())),
         ("no longer sends a model text of ", sorted(before.sent.keys() - now.sent.keys())),
     ]
-    text = "; ".join(f"{what}{_named(paths)}" for what, paths in parts if paths)
+    text = "; ".join(f"{what}{few(paths, _NAMED)}" for what, paths in parts if paths)
     if not text:
         return ()
     message = f"Unlike the recordings of the base say, the system {text}."
@@ -163,8 +164,3 @@ def _joined(each: Iterable[Reads]) -> Reads:
 
 def _has_below(reads: Reads, folder: str) -> bool:
     return folder.endswith("/") and any(path.startswith(folder) for path in reads.files)
-
-
-def _named(paths: Sequence[str]) -> str:
-    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
-    return f"{', '.join(paths[:_NAMED])}{more}"

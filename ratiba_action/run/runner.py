@@ -110,7 +110,7 @@ async def with_retries(attempt: Callable[[], Awaitable[ScenarioResult]], retries
     """The first attempt that did not error, or the last one, with why each one before it did.
 
     Args:
-        attempt: holds the trial in a fresh tenant; called at least once.
+        attempt: runs the trial in a fresh tenant; called at least once.
         retries: how often it is called again at most.
     """
     result = await attempt()

@@ -21,6 +21,7 @@ from ratiba_action.money.pricing import is_exact_usd, show_usd
 from ratiba_action.run.services import Measured
 from ratiba_action.run.shard_folders import FoundShard
 from ratiba_action.run.shards import NO_LEDGER
+from ratiba_action.util.text import few
 from ratiba_action.verdict.agreement import judges_agreement
 
 _NAMED = 5
@@ -95,8 +96,7 @@ def merge_shards(
     theirs = [trial for trial in plan.trials if trial.arm.name == BASE]
     lost = sorted({trial.scenario.id for trial in mine if _place(trial) not in own})
     if lost and not faults:
-        more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
-        faults = (Fault(f"No shard ran {', '.join(lost[:_NAMED])}{more}.", _ALL_AGAIN),)
+        faults = (Fault(f"No shard ran {few(lost, _NAMED)}.", _ALL_AGAIN),)
     why = _reason(faults)
     results = [_owned(own[_place(trial)], trial) if _place(trial) in own else NotRun(trial, why) for trial in mine]
     results += [_owned(of_base[_place(trial)], trial) for trial in theirs if _place(trial) in of_base]
@@ -426,7 +426,7 @@ def _reason(faults: Sequence[Fault]) -> str:
 
 def _listed(shards: Sequence[Shard]) -> str:
     if len(shards) > _SHOWN:
-        return f"shards {', '.join(map(str, shards[:_NAMED]))} and {len(shards) - _NAMED} more"
+        return f"shards {few(list(map(str, shards)), _NAMED)}"
     *others, last = map(str, shards)
     return f"shards {', '.join(others)} and {last}" if others else f"shard {last}"
 

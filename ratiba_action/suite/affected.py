@@ -13,8 +13,8 @@ def depends_on(scenario: Scenario, path: str, folder: str, seen: Reads | None = 
     """Whether a scenario depends on a file.
 
     It does on its own file, its recording, whatever its ``touches`` names and what it was seen to read. Without
-    ``touches`` and observation it depends on every file that is not in the folder of scenarios. Case files are not told
-    apart.
+    ``touches`` and observation it depends on every file that is not in the folder of scenarios. One whose
+    turns are rows depends on every case file.
 
     Args:
         path: from the repository's root.

@@ -21,7 +21,7 @@ from ratiba_action.model.scenario import (
     TurnLimits,
 )
 from ratiba_action.model.values import JsonObject
-from ratiba_action.util.text import plural
+from ratiba_action.util.text import few, plural
 from ratiba_action.verdict.quarantine import is_proposal
 from ratiba_action.verdict.trials import max_failures
 
@@ -190,7 +190,7 @@ def join_notes(notes: Iterable[tuple[Scenario, str]]) -> tuple[str, ...]:
     for scenario, note in notes:
         cases.setdefault((_group(scenario), note), []).append(scenario.id)
     return tuple(
-        f"{ids[0]}: {note}" if len(ids) == 1 else f"{name}, {len(ids)} {_kind(name)} ({_few(ids)}): {note}"
+        f"{ids[0]}: {note}" if len(ids) == 1 else f"{name}, {len(ids)} {_kind(name)} ({few(ids, _NAMED)}): {note}"
         for (name, note), ids in cases.items()
     )
 
@@ -201,7 +201,7 @@ def names_of(scenarios: Iterable[Scenario]) -> tuple[str, ...]:
     for scenario in scenarios:
         groups.setdefault(_group(scenario), []).append(scenario.id)
     return tuple(
-        ids[0] if len(ids) == 1 else f"{len(ids)} {_kind(name)} of {name} ({_few(ids)})"
+        ids[0] if len(ids) == 1 else f"{len(ids)} {_kind(name)} of {name} ({few(ids, _NAMED)})"
         for name, ids in sorted(groups.items())
     )
 
@@ -213,11 +213,6 @@ def _group(scenario: Scenario) -> str:
 
 def _kind(group: str) -> str:
     return "tests" if group.endswith(".py") else "cases"
-
-
-def _few(ids: Sequence[str]) -> str:
-    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-    return ", ".join(ids[:_NAMED]) + more
 
 
 def ratchet_parameters(assertion: Assertion, base: Assertion) -> tuple[JsonObject, tuple[str, ...]]:
@@ -308,15 +303,10 @@ def _changed(edited: Sequence[Scenario], new: Sequence[Scenario], removed: Seque
     found = [(scenario, by_messages.get(_messages(scenario))) for scenario in removed]
     renamed = [_renamed(before, scenario) for before, scenario in found if scenario is not None]
     gone = names_of(before for before, scenario in found if scenario is None)
-    parts = [f"renames scenarios: {_first(renamed)}"] if renamed else []
-    parts += [f"removes scenarios: {_first(gone)}"] if gone else []
-    parts += [f"edits what scenarios ask or expect: {_first(names_of(edited))}"] if edited else []
+    parts = [f"renames scenarios: {few(renamed, _NAMED)}"] if renamed else []
+    parts += [f"removes scenarios: {few(gone, _NAMED)}"] if gone else []
+    parts += [f"edits what scenarios ask or expect: {few(names_of(edited), _NAMED)}"] if edited else []
     return (Caveat(f"This change {'; '.join(parts)}.", _REVIEW),) if parts else ()
-
-
-def _first(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return f"{', '.join(names[:_NAMED])}{more}"
 
 
 def _renamed(before: Scenario, scenario: Scenario) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.util.locked_folder import read_plain_file
+from ratiba_action.util.text import few
 
 _CODE = (".py", ".pyc", ".pyd", ".so")
 _BUILT = (".pyc", ".pyd", ".so")
@@ -101,7 +102,7 @@ def _files(copy: Path) -> Iterator[str]:
 
 
 def _content(copy: Path, name: str) -> str:
-    """What a file is told from another one by: a digest, or where a link leads."""
+    """What distinguishes a file from another one: a digest, or where a link leads."""
     try:
         path = copy / name
         return f"-> {path.readlink()}" if path.is_symlink() else hashlib.sha256(read_plain_file(copy, name)).hexdigest()
@@ -118,5 +119,4 @@ def _stamp(copy: Path, name: str) -> tuple[int, int]:
 
 
 def _listed(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return ", ".join(map(repr, names[:_SHOWN])) + more
+    return few(list(map(repr, names)), _SHOWN)

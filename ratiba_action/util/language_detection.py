@@ -32,7 +32,7 @@ _MIN_WORDS, _MIN_LEAD = 3, 0.2
 
 @dataclass(frozen=True)
 class LanguageDetection:
-    """Tells languages apart; its models are loaded when the first text is read.
+    """Detects languages; its models are loaded when the first text is read.
 
     A text in none of the languages is taken for the nearest of them: list all that a reply may be in.
 

@@ -1,7 +1,7 @@
 """Credentials that a job has left where git finds them: warned of, masked, and kept from the system under test.
 
 ``actions/checkout`` leaves the job's token in the checkout's configuration, or in a file that it includes, unless it is
-told otherwise. Standard library only: the step that decides has the runner mask them.
+set otherwise. Standard library only: the step that decides has the runner mask them.
 """
 
 import base64

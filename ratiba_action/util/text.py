@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 _MAX = 3
@@ -243,3 +243,9 @@ def stream_safe(text: str) -> str:
 def plural(count: int, noun: str) -> str:
     """A count with its noun."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def few(texts: Sequence[str], limit: int, between: str = ", ") -> str:
+    """The first texts in one, and how many more there are: ``a, b and 3 more``, ``a; b; and 3 more``."""
+    more = f"{';' if between == '; ' else ''} and {len(texts) - limit} more" if len(texts) > limit else ""
+    return between.join(texts[:limit]) + more

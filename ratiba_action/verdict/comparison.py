@@ -107,7 +107,7 @@ def _examine_exactly(pairs: Sequence[Pair], left: tuple[NotComparable, ...], rul
     changes = [_mean_change(pair) for pair in pairs]
     dropped = [pair for pair in pairs if _mean_change(pair) <= -rules.scenario_drop + _ROUNDING]
     difference = mean(changes)
-    # It decides nothing: it tells how far other conversations like these might move.
+    # It decides nothing: it shows how far other conversations like these might move.
     interval = t_interval(changes, _CONFIDENCE) if len(changes) > 1 else None
     collapsed = any(_mean_change(pair) <= -_COLLAPSE + _ROUNDING for pair in dropped)
     regression = difference <= -rules.min_margin + _ROUNDING or _counts(dropped) or collapsed

@@ -151,7 +151,7 @@ def _look_at(commit: str) -> str:
 
 
 def note_for_changes(branch: str, latest: KeptDecline) -> Note | None:
-    """What a pull request is told of its base branch; None where that has not declined.
+    """What a pull request hears of its base branch; None where that has not declined.
 
     Args:
         branch: its name; untrusted text.

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 from ratiba_action.model.scenario import Quarantine, Scenario
 
 SOON = timedelta(days=7)
-"""A quarantine that ends within this time is told of by ``ratiba validate``."""
+"""A quarantine that ends within this time is reported by ``ratiba validate``."""
 
 PROPOSED = "proposed"
 """Tag of a scenario that nobody has reviewed yet, and ``provenance.source`` of one that a model has written."""

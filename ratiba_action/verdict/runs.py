@@ -125,7 +125,7 @@ def metric_tier(row: MetricComparison, whole: Comparison) -> Tier:
 
 
 def find_outcome_changes(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun]) -> tuple[OutcomeChange, ...]:
-    """Flips of the first trials of scenarios with the same content: newly failing before newly passing, critical first.
+    """Changed outcomes of the first trials of equal scenarios: newly failing before newly passing, critical first.
 
     A trial that errored counts where something deterministic failed in it.
 
@@ -237,7 +237,7 @@ class RunPair:
 
 
 def compare_runs(head: Sequence[MeasuredRun], base: Sequence[MeasuredRun], rules: Rules) -> Comparison | Wanted:
-    """Head against base, with each metric by itself and what flipped.
+    """Head against base, with each metric by itself and which outcomes changed.
 
     Args:
         head: runs of the change, whose data is added.

@@ -1,4 +1,4 @@
-"""The paired permutation test by sign flips: is the mean difference this low by chance alone?"""
+"""The paired sign-flip test, a permutation test: is the mean difference this low by chance alone?"""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResu
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
-from ratiba_action.util.text import plural
+from ratiba_action.util.text import few, plural
 from ratiba_action.verdict.comparison import Wanted, points
 from ratiba_action.verdict.conversation_cost import conversation_cost
 from ratiba_action.verdict.decline import find_decline, note_of_decline
@@ -88,7 +88,7 @@ def _run(evidence: Evidence, arm: str) -> tuple[MeasuredRun, ...]:
 
 _NAMED = 3
 _SMALLEST_REPORTED = 0.0005
-"""Scores that do not scatter at all would be said to show drops of 0 points."""
+"""Scores without any noise would be said to show drops of 0 points."""
 
 
 def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
@@ -219,7 +219,7 @@ def is_guarded(evidence: Evidence) -> bool:
 
 
 def sensitivity(comparison: Comparison) -> str:
-    """What a comparison of this size can see, in words; empty where it cannot be told."""
+    """What a comparison of this size can see, in words; empty where that is unknown."""
     number = plural(len(comparison.scenarios), "scenario")
     if comparison.families is not None:
         number += " in 1 family" if comparison.families == 1 else f" in {comparison.families} families"
@@ -257,11 +257,11 @@ def _errored(evidence: Evidence, wanted: Mapping[str, int]) -> str:
         if not isinstance(result, Scored) and result.trial.number >= result.trial.scenario.strategy.trials
     }
     names = sorted(lost & wanted.keys())
-    return f"further trials of {_names(names)} were not measured" if names else ""
+    return f"further trials of {few(names, _NAMED)} were not measured" if names else ""
 
 
 def _plan(evidence: Evidence, wanted: Mapping[str, int]) -> Plan:
-    """Trials of both arms, which run within the same minutes, so that only the change itself tells them apart."""
+    """Trials of both arms, which run within the same minutes, so that only the change itself distinguishes them."""
     head = results_of(evidence.results, HEAD)
     arms = {result.trial.arm.name: result.trial.arm for result in evidence.results}
     both = (arms[HEAD], arms.get(BASE, Arm(BASE, "")))
@@ -284,10 +284,5 @@ def _plan(evidence: Evidence, wanted: Mapping[str, int]) -> Plan:
 
 def _look_at(comparison: Comparison) -> str:
     fallen = sorted(comparison.scenarios, key=lambda scenario: scenario.head - scenario.base)
-    names = _names([scenario.scenario_id for scenario in fallen if scenario.head < scenario.base])
+    names = few([scenario.scenario_id for scenario in fallen if scenario.head < scenario.base], _NAMED)
     return f"Compare both answers of {names}, then fix the change." if names else "Fix the change."
-
-
-def _names(ids: Sequence[str]) -> str:
-    shown = ", ".join(ids[:_NAMED])
-    return shown if len(ids) <= _NAMED else f"{shown} and {len(ids) - _NAMED} more"

@@ -143,7 +143,7 @@ class CallServer:
             os.close(opened)
 
     def _may_write(self, path: bytes) -> bool:
-        """Whether a path, as the kernel tells it of an open file, lies where the code may write."""
+        """Whether a path, as the kernel has it of an open file, lies where the code may write."""
         while path.startswith(b"/"):
             if path in self._writable:
                 return True

@@ -57,7 +57,7 @@ def run_test(order: dict[str, Any]) -> dict[str, str]:
 
 def _closed_folders() -> list[str]:
     """The repository's files and the worker's own, with the home beside them: what the next test is run by."""
-    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - rules hold strings
+    own = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - the rules are strings
     return [os.getcwd(), own]  # noqa: PTH109 - the same
 
 

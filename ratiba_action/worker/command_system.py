@@ -48,7 +48,7 @@ class Adapter:
 
 
 class ProgramConversation:
-    """One conversation; each line tells what it is about, so that a program may forget."""
+    """One conversation; each line says what it is about, so that a program may forget."""
 
     def __init__(self, program: _Program, context: dict[str, Any]) -> None:
         self._program = program

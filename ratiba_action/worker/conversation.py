@@ -174,7 +174,7 @@ def replace_files(files: Mapping[str, Mapping[str, Any]], root: str) -> None:
 
     Args:
         files: by path below the root: ``text``, and ``time`` in seconds of the epoch, by which Python's own cache of
-            compiled files tells this content from every other one of the same length.
+            compiled files distinguishes this content from every other one of the same length.
         root: the copy that this process may write to.
     """
     for name, file in files.items():

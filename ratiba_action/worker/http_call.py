@@ -22,7 +22,7 @@ class AnswerError(Exception):
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Leaves a redirect unanswered, so that it is told like any other status."""
+    """Leaves a redirect unanswered, so that it is reported like any other status."""
 
     def redirect_request(self, *_: Any) -> None:
         """Follow nothing."""

@@ -36,7 +36,7 @@ class Adapter:
         post(f"{self._address}/migrate", {"database_url": database_url})
 
     def open(self, context: Any) -> HttpConversation:
-        """Open one conversation; the system is told its tenant and where its models are."""
+        """Open one conversation; the system gets its tenant and where its models are."""
         require_path(self._options)
         environment = {name: os.environ[name] for name in _HANDED_ON if name in os.environ}
         fields = {**vars(context), "now": context.now.isoformat()}

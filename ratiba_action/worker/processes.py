@@ -49,7 +49,7 @@ def end_children(excluded: Iterable[int] = ()) -> None:
 
 
 def has_children() -> bool:
-    """Whether this process has a child, which the kernel tells at once; one that is dead is reaped."""
+    """Whether this process has a child, which the kernel knows at once; one that is dead is reaped."""
     try:
         os.waitpid(-1, os.WNOHANG)
     except ChildProcessError:

@@ -62,7 +62,7 @@ class PromptConversation:
         return reply
 
     def deliver(self, event: dict[str, Any]) -> Any:
-        """Refuse: a prompt is told what the customer says, and nothing else."""
+        """Refuse: a prompt gets what the customer says, and nothing else."""
         raise AnswerError(f"a system that is a prompt takes messages only, not the event {event.get('type')!r}")
 
 

@@ -15,7 +15,7 @@ from typing import Any
 MAX_PATHS = 50_000
 """Of all files that are opened, those of libraries too."""
 MAX_BYTES = 512 * 1024
-"""Of all paths that are told."""
+"""Of all paths that are reported."""
 _EVENTS = frozenset({"open", "os.chdir", "sqlite3.connect"})
 _PACKAGES = ("/site-packages/", "/dist-packages/")
 _COMPILED = "/__pycache__/"

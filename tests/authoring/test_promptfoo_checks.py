@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ratiba_action.authoring.imports import checks_file
+from ratiba_action.authoring.imported_suite import checks_file
 
 pytestmark = pytest.mark.processes
 NODE = pytest.mark.skipif(which("node") is None, reason="needs Node")

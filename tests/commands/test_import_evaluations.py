@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.authoring.imports import scorers_file
+from ratiba_action.authoring.imported_suite import scorers_file
 from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.commands import import_tests
 from ratiba_action.errors import SuiteError, UsageError
@@ -254,7 +254,8 @@ def test_no_file_ends_in_a_traceback(
     assigned: list[tuple[str, str]], first: str, second: str, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     from ratiba_action.authoring.deepeval_tests import read_test_file  # below the command: no report is needed
-    from ratiba_action.authoring.imports import Import, SourceFolder
+    from ratiba_action.authoring.imports import Import
+    from ratiba_action.authoring.source_folder import SourceFolder
 
     text = "".join(f"{name} = {value}\n" for name, value in assigned).replace("-", " ")
     text += f"for x in {first}:\n    assert_test({first}, {second})\nevaluate({second}, [{first}])\n".replace("-", " ")

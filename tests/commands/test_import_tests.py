@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from ratiba_action.authoring.deepeval_tests import AS_THEY_ARE, DEEPEVAL_METRICS
 from ratiba_action.authoring.goldens import FIELDS, FORMATS
 from ratiba_action.authoring.imports import NotImportedError, slug
-from ratiba_action.authoring.promptfoo import render
-from ratiba_action.authoring.promptfoo_assertions import ASSERTIONS, OTHERS, SAME, TYPES, rule_of
+from ratiba_action.authoring.promptfoo.assertion_types import ASSERTIONS, OTHERS, SAME, TYPES, rule_of
+from ratiba_action.authoring.promptfoo.case_inputs import render
 from ratiba_action.authoring.ragas_files import RAGAS_METRICS
 from ratiba_action.authoring.scorers import INSPECT_SCORERS, OPENAI_SCORERS
 from ratiba_action.checks.failure_rules import validate_rule

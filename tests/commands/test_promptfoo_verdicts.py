@@ -16,8 +16,10 @@ import pytest
 
 from benchmarks.promptfoo_corpus import configurations
 from benchmarks.promptfoo_runs import answer_of
-from ratiba_action.authoring.imports import Import, ImportOutcome, SourceFolder, Target, checks_file, scenario_files
-from ratiba_action.authoring.promptfoo import read_promptfoo
+from ratiba_action.authoring.imported_suite import Target, checks_file, scenario_files
+from ratiba_action.authoring.imports import Import, ImportOutcome
+from ratiba_action.authoring.promptfoo.configuration import read_promptfoo
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.checks.custom_code import evidence
 from ratiba_action.checks.failure_rules import check_rule, validate_rule
 from ratiba_action.checks.turn_checks import check_turn

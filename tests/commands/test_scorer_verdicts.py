@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 
 from ratiba_action.authoring.deepeval_tests import read_test_file
-from ratiba_action.authoring.imports import Import, SourceFolder, Target, scenario_files, scorers_file
+from ratiba_action.authoring.imported_suite import Target, scenario_files, scorers_file
+from ratiba_action.authoring.imports import Import
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.checks.failure_rules import check_rule, validate_rule
 from ratiba_action.checks.turn_checks import check_turn
 from ratiba_action.metrics.registry import metric_problems

@@ -7,22 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.diagnosis.mutants import (
+from ratiba_action.diagnosis.code_mutants import functions_of
+from ratiba_action.diagnosis.mutants import Mutant, Operator, by_risk
+from ratiba_action.diagnosis.mutated_files import mutants_of, mutated
+from ratiba_action.diagnosis.mutation_score import (
     Fate,
     LineMutants,
-    Mutant,
     MutantResult,
     Notice,
-    Operator,
-    by_risk,
-    functions_of,
-    inverted,
     judge_mutant,
     lines_of,
-    mutants_of,
-    mutated,
     score_of,
 )
+from ratiba_action.diagnosis.prompt_mutants import inverted
 from ratiba_action.diagnosis.query_faults import query_faults
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "booking_assistant"

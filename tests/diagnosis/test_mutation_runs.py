@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.diagnosis.mutants import Fate, MutantResult
-from ratiba_action.diagnosis.mutation_runs import KnownResults, MutatedFiles, measure, read_files
+from ratiba_action.diagnosis.mutated_files import MutatedFiles, read_files
+from ratiba_action.diagnosis.mutation_runs import KnownResults, measure
+from ratiba_action.diagnosis.mutation_score import Fate, MutantResult
 from ratiba_action.errors import SuiteError, UsageError
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.conversation import Reply

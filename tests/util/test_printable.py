@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.util.text import printable, printable_lines
+from ratiba_action.util.text import few, printable, printable_lines
 
 
 def test_plain_text_stays_as_it_is() -> None:
@@ -43,3 +43,10 @@ def test_each_of_several_lines_is_printable(text: str) -> None:
         "Zp",
     }
     assert "##[" not in shown
+
+
+def test_the_first_of_many_are_listed_with_the_number_of_the_others() -> None:
+    assert few(["a", "b"], 2) == "a, b"
+    assert few(["a", "b", "c", "d"], 2) == "a, b and 2 more"
+    assert few(["a", "b", "c"], 2, "; ") == "a; b; and 1 more"
+    assert few([], 2) == ""

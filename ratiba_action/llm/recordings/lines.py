@@ -229,7 +229,7 @@ def _spoken(path: str, text: str) -> Iterator[_TextPlace]:
 
 
 def _leaves(value: Any, name: str = "") -> Iterator[str]:
-    """Each text and number of a JSON value, with its name: a name tells an amount from an identifier."""
+    """Each text and number of a JSON value, with its name: a name distinguishes an amount from an identifier."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield str(key)

@@ -1,17 +1,15 @@
 """Write a recording file so that its diff can be reviewed: one line an answer, trial by trial, as first used."""
 
-import contextlib
 import dataclasses
 import json
-import os
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.recordings.lines import ModelRecording, Recording
 from ratiba_action.llm.recordings.reader import parse_recordings
 from ratiba_action.model.reads import Reads
+from ratiba_action.util.whole_files import write_whole_files
 
 
 def write_recordings(path: Path, recordings: Sequence[Recording]) -> None:
@@ -41,14 +39,12 @@ def write_all(recordings: Mapping[Path, Sequence[Recording]], reads: Mapping[Pat
     contents = {path: render_recordings(lines, known.get(path)) for path, lines in recordings.items()}
     for path, content in contents.items():
         parse_recordings(content, str(path))
-    with contextlib.ExitStack() as temporary, contextlib.ExitStack() as undo:
-        staged = {path: _stage(path, content, temporary) for path, content in contents.items()}
-        for path, new in staged.items():
-            with _recording_errors(path):
-                old = path.read_bytes() if path.exists() else None
-                new.replace(path)
-            undo.callback(_restore, path, old)
-        undo.pop_all()
+    try:
+        write_whole_files(contents)
+    except OSError as error:
+        raise RecordingError(
+            f"The recording {error.filename!r} cannot be written: {error.strerror}.", "Make its folder writable."
+        ) from error
 
 
 def render_recordings(recordings: Sequence[Recording], reads: Reads | None = None) -> bytes:
@@ -89,35 +85,3 @@ def _render(recording: Recording) -> bytes:
 def _encode(line: dict[str, object], *, ascii_only: bool) -> bytes:
     text = json.dumps(line, sort_keys=True, separators=(",", ":"), ensure_ascii=ascii_only, allow_nan=False)
     return text.encode("utf-8") + b"\n"
-
-
-def _stage(path: Path, content: bytes, stack: contextlib.ExitStack) -> Path:
-    """Write beside the place; what is still there when the stack closes is removed."""
-    with _recording_errors(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        temporary = Path(name)
-        stack.callback(temporary.unlink, missing_ok=True)
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.chmod(0o644)
-        return temporary
-
-
-def _restore(path: Path, content: bytes | None) -> None:
-    if content is None:
-        path.unlink()
-    else:
-        path.write_bytes(content)
-
-
-@contextlib.contextmanager
-def _recording_errors(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise RecordingError(
-            f"The recording {str(path)!r} cannot be written: {error.strerror}.", "Make its folder writable."
-        ) from error

@@ -56,7 +56,7 @@ class CrossCheck:
 
         Args:
             shown: digest of what the judge was shown of it.
-            second: makes the metric that asks the second judge.
+            second: makes the metric that calls the second judge.
         """
         name = metric_version(score.metric, score.version)
         if not in_sample(self._share, case.scenario.id, name, shown):
@@ -88,7 +88,7 @@ class CrossCheck:
         await _cancel(set(self._running))
 
     async def _check(self, pair: ScorePair, case: Case, second: Metric) -> None:
-        """Ask the second judge; ``pair.second`` is not known yet."""
+        """Call the second judge; ``pair.second`` is not known yet."""
         try:
             other = await second.measure(case, pair.threshold)
         except BudgetError as error:

@@ -95,7 +95,7 @@ async def measure(
     deepeval = load_deepeval()
     calls = JudgeCalls(judge, first, spec.maximum)
     with warnings.catch_warnings():
-        # That 1 is good, which it is here; DeepEval tells whoever knew its older releases.
+        # That 1 is good, which it is here; DeepEval says so for users of its older releases.
         warnings.simplefilter("ignore", DeprecationWarning)
         metric = getattr(deepeval.metrics, spec.name)(
             model=deepeval_model(calls, scores=spec.grades), **_options(spec.options)

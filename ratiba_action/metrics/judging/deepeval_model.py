@@ -14,6 +14,7 @@ from ratiba_action.metrics.judging.answer import judge_score, validated
 from ratiba_action.model.measurement import Question
 from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import Judge
+from ratiba_action.util.text import few
 
 _NUMBER: JsonObject = {"type": "number", "minimum": 0, "maximum": 1}
 """Each number that DeepEval's metrics ask for beside G-Eval's is a share."""
@@ -129,8 +130,7 @@ class JudgeCalls:
     def reason(self) -> str:
         """The judge's reasons in the order of its questions, the first few."""
         found = [text for number in sorted(self._reasons) for text in self._reasons[number]]
-        more = f"; and {len(found) - _MAX_REASONS} more" if len(found) > _MAX_REASONS else ""
-        return "; ".join(found[:_MAX_REASONS]) + more
+        return few(found, _MAX_REASONS, "; ")
 
     async def judge_score(self, prompt: str) -> dict[str, Any]:
         """A score on DeepEval's scale of 0 to 10."""

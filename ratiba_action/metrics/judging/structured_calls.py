@@ -25,7 +25,7 @@ class StructuredQuestion:
 
     Args:
         trial: number of the scenario's repeat, from 0.
-        identity: what tells this question from others with the same wording, such as the ordinal of a vote.
+        identity: what distinguishes this question from others with the same wording, such as the ordinal of a vote.
         instructions: the system prompt, ours.
         form: the user message with the quoted conversation.
         schema: JSON Schema of the answer, with a ``title``.

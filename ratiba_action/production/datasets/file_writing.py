@@ -1,13 +1,12 @@
 """Writes pulled files into the scenarios folder: all of them or none, and never through a link."""
 
-import contextlib
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
 from ratiba_action.errors import UsageError
 from ratiba_action.util.text import printable
+from ratiba_action.util.whole_files import write_whole_files
 
 _MAX_PARTS = 8
 _LONGEST = 200
@@ -58,45 +57,12 @@ def replace_files(folder: Path, contents: Mapping[str, bytes]) -> None:
     Raises:
         UsageError: a file cannot be written, or is behind a symbolic link; nothing was changed then.
     """
-    with contextlib.ExitStack() as stack:
-        staged = [(_stage(folder, name, content, stack), folder / name) for name, content in contents.items()]
-        done: list[tuple[Path, bytes | None]] = []
-        try:
-            for temporary, path in staged:
-                before = path.read_bytes() if path.exists() else None
-                temporary.replace(path)
-                done.append((path, before))
-        except OSError as error:
-            for path, before in reversed(done):
-                _restore(path, before)
-            raise _refused(error) from error
-
-
-def _stage(folder: Path, name: str, content: bytes, stack: contextlib.ExitStack) -> Path:
-    path = folder / name
     try:
-        if Path(os.path.realpath(path)) != folder.resolve() / name:
-            raise UsageError(f"{name!r} is behind a symbolic link, so nothing was written.", "Remove the link.")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=".pulled-")
-        staged = Path(temporary)
-        stack.callback(staged.unlink, missing_ok=True)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        staged.chmod(0o644)
+        for name in contents:
+            if Path(os.path.realpath(folder / name)) != folder.resolve() / name:
+                raise UsageError(f"{name!r} is behind a symbolic link, so nothing was written.", "Remove the link.")
+        write_whole_files({folder / name: content for name, content in contents.items()})
     except OSError as error:
-        raise _refused(error) from error
-    return staged
-
-
-def _restore(path: Path, before: bytes | None) -> None:
-    if before is None:
-        path.unlink()
-    else:
-        path.write_bytes(before)
-
-
-def _refused(error: OSError) -> UsageError:
-    return UsageError(
-        f"{error.filename!r} cannot be written: {error.strerror}; nothing was changed.", "Make its folder writable."
-    )
+        raise UsageError(
+            f"{error.filename!r} cannot be written: {error.strerror}; nothing was changed.", "Make its folder writable."
+        ) from error

@@ -29,7 +29,7 @@ class Findings:
 
     @property
     def data_sets(self) -> tuple[CaseFileScores, ...]:
-        """Data sets of which some case decides."""
+        """Case files of which some case decides."""
         apart = {outcome.scenario.data_set for outcome in self.quarantined} - {
             outcome.scenario.data_set for outcome in self.deciding
         }
@@ -88,7 +88,7 @@ def find(evidence: Evidence) -> Findings:
 
 def _in_order(results: Sequence[ScenarioResult]) -> list[ScenarioResult]:
     places = Counter(map(_place, results))
-    # To spell out a transcript is slow; it only tells results of one and the same trial apart.
+    # To spell out a transcript is slow; it only distinguishes results of one and the same trial.
     return sorted(results, key=lambda result: (*_place(result), repr(result) if places[_place(result)] > 1 else ""))
 
 

@@ -42,7 +42,7 @@ def documents_of(found: Any, place: str) -> list[dict[str, Any]]:
         place: where they were found, for messages.
 
     Raises:
-        AdapterError: it is something else, or a document has nothing that tells it apart.
+        AdapterError: it is something else, or a document has nothing that distinguishes it.
     """
     if found is None:
         return []

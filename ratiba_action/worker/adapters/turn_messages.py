@@ -9,7 +9,7 @@ from .reply_fields import fields_of, pick, plain
 
 
 class TurnMessages:
-    """Tells new messages from those of earlier turns.
+    """Separates new messages from those of earlier turns.
 
     Args:
         key: path of the list of messages.

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ratiba_action.authoring.imports import NotImportedError, SourceFolder
+from ratiba_action.authoring.imports import NotImportedError
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.util.validation import shorten
 
 OPTION = "--run-code"

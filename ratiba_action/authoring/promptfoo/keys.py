@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from ratiba_action.authoring.imports import ImportOutcome
-from ratiba_action.authoring.promptfoo_code import OPTION
-from ratiba_action.authoring.promptfoo_rows import LEFT_OUT
+from ratiba_action.authoring.promptfoo.project_code import OPTION
+from ratiba_action.authoring.promptfoo.rows import LEFT_OUT
 
 _NEAR, _PERSON = ImportOutcome.APPROXIMATED, ImportOutcome.MANUAL
 _CODE = "not imported: code is not run"

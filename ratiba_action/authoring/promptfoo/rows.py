@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ratiba_action.authoring.imports import Import, ImportOutcome
-from ratiba_action.authoring.promptfoo_assertions import TYPES
+from ratiba_action.authoring.promptfoo.assertion_types import TYPES
 from ratiba_action.util.validation import shorten
 
 LEFT_OUT = "left out: it does not decide what passes"

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ratiba_action.authoring.imports import NotImportedError
-from ratiba_action.authoring.promptfoo_assertions import plain_text
+from ratiba_action.authoring.promptfoo.assertion_values import plain_text
 from ratiba_action.util.validation import shorten
 
 _STEP = r"\.[A-Za-z_]\w*|\[\s*(?:\d+|'[^'\]]*'|\"[^\"\]]*\")\s*\]"

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 from pathlib import PurePosixPath
 
-from ratiba_action.authoring.imports import SourceFolder
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import SuiteError
 
 ASSUMED_USD = 0.02

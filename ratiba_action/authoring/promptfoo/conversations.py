@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from ratiba_action.authoring.imports import TEST, Import, ImportedCase, ImportOutcome
-from ratiba_action.authoring.promptfoo_assertions import CHECKS
-from ratiba_action.authoring.promptfoo_system import with_message
+from ratiba_action.authoring.promptfoo.system import with_message
+from ratiba_action.authoring.promptfoo.written_checks import CHECKS
 
 
 def join_conversations(found: Import) -> None:

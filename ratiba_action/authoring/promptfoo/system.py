@@ -4,75 +4,29 @@ Nothing is executed.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any
 
-from ratiba_action.authoring.imports import (
-    Import,
-    ImportedPair,
-    ImportedSystem,
-    ImportOutcome,
-    NotImportedError,
-    SourceFolder,
-    slug,
-    starter,
-)
-from ratiba_action.authoring.promptfoo_prices import ASSUMED_USD, price_of, price_of_transform
-from ratiba_action.authoring.promptfoo_providers import Provider, ProviderReader, with_environment
+from ratiba_action.authoring.imported_suite import starter
+from ratiba_action.authoring.imports import Import, ImportedPair, ImportedSystem, ImportOutcome, NotImportedError, slug
+from ratiba_action.authoring.promptfoo.prices import ASSUMED_USD, price_of, price_of_transform
+from ratiba_action.authoring.promptfoo.prompts import CONVERSATION, LISTED, PROGRAM, Prompt, PromptReader
+from ratiba_action.authoring.promptfoo.providers import Provider, ProviderReader
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import SuiteError
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.settings.provider_keys import is_key_name
 from ratiba_action.util.strict_yaml import YamlDocument
 from ratiba_action.util.validation import shorten
 
-_MAX_PROMPTS = 50
-_CODE = (".py", ".js", ".cjs", ".mjs", ".ts")
-_OTHER_CODE = (".rb", ".sh", ".go")
-_ROWS = (".csv", ".jsonl")
-_FILES = (".txt", ".md", ".j2", ".json", ".yaml", ".yml", *_CODE, *_OTHER_CODE, *_ROWS)
-_CHATS = (".json", ".yaml", ".yml")
-_PLAIN_PATH = re.compile(r"[\w./-]+")
-CONVERSATION = "_conversation"
-"""promptfoo's name for what was said before in a conversation."""
-PREFIX, SUFFIX = "prompt_prefix", "prompt_suffix"
-"""Inputs that stand before and behind a prompt."""
 _DEFAULT_PROMPT = "{{prompt}}"
 """promptfoo's own, of a configuration without prompts."""
-_INLINE = "prompts/{prefix}_{number}{suffix}"
-PROGRAM, LISTED = "promptfoo_system.py", "promptfoo_system.json"
-"""The program that runs what ``system.prompt`` cannot, and what it runs."""
 _NUMBERS = ("PROMPTFOO_PROMPT", "PROMPTFOO_PROVIDER")
 
 
-@dataclass(frozen=True, slots=True)
-class _Prompt:
-    """A prompt as a file of the repository, or as code.
-
-    Args:
-        content: of a file that is to be written; None for one that is there.
-        labels: by which providers name it.
-        entry: what the written program is given of a prompt that code makes.
-    """
-
-    path: str
-    names: frozenset[str]
-    content: bytes | None = None
-    labels: frozenset[str] = frozenset()
-    entry: Mapping[str, Any] | None = None
-
-    @property
-    def is_chat(self) -> bool:
-        return self.path.endswith(_CHATS)
-
-    @property
-    def for_program(self) -> Mapping[str, Any]:
-        return self.entry or {"file": self.path}
-
-
-_Pair = tuple[_Prompt, Provider]
+_Pair = tuple[Prompt, Provider]
 
 
 @dataclass(slots=True)
@@ -83,14 +37,14 @@ class _SystemReader:
     prefix: str
     environment: Mapping[str, str]
     affixes: bool
-    written: int = field(default=0)
 
     def read(self) -> ImportedSystem | None:
         """The system, if at least one prompt and one provider can be imported."""
         data = self.document.data
         key = "providers" if "providers" in data else "targets"
         usual = _DEFAULT_PROMPT if data.get(key) else None
-        prompts = list(self._each("prompts", _listed(data.get("prompts", usual)), self._prompts_of))
+        prompt_reader = PromptReader(self.folder, self.found, self.prefix, self.environment, self.affixes)
+        prompts = list(self._each("prompts", _listed(data.get("prompts", usual)), prompt_reader.read))
         reader = ProviderReader(self.folder, self.found, self.environment)
         providers = list(self._each(key, data.get(key), reader.read))
         for provider in providers:
@@ -198,7 +152,7 @@ class _SystemReader:
         written = {**files, LISTED: content.encode(), PROGRAM: starter("promptfoo_system.py.j2")}
         return ImportedSystem(block, written, names, more=more, pairs=named)
 
-    def _prices(self, prompts: Sequence[_Prompt], providers: Sequence[Provider]) -> Mapping[str, float | None]:
+    def _prices(self, prompts: Sequence[Prompt], providers: Sequence[Provider]) -> Mapping[str, float | None]:
         """What a turn of each code costs, by its name; None where it calls models that the gate may see."""
         names = {name for prompt in prompts for name in _code_of(prompt)}
         names |= {name for provider in providers for name in _code_of(provider)}
@@ -209,7 +163,7 @@ class _SystemReader:
         }
 
     def _price(
-        self, prices: Mapping[str, float | None], prompts: Sequence[_Prompt], providers: Sequence[Provider]
+        self, prices: Mapping[str, float | None], prompts: Sequence[Prompt], providers: Sequence[Provider]
     ) -> dict[str, Any]:
         """What a turn costs, where the gate does not see it."""
         # Beside others, a call that the gate sees of one says nothing about what another calls past it.
@@ -261,107 +215,6 @@ class _SystemReader:
             except SuiteError as error:
                 self.found.note(place, ImportOutcome.MANUAL, key, f"not imported: {error.problems[0]}")
 
-    def _prompts_of(self, place: tuple[str, int], given: Any) -> Iterator[_Prompt]:
-        entry, labels = given, {given} if isinstance(given, str) else set[str]()
-        if isinstance(entry, Mapping):
-            self._unread(place, entry)
-            labels = {str(entry[key]) for key in ("id", "label", "raw") if key in entry}
-            entry = entry.get("raw") or entry.get("id") or entry.get("label")
-        if not isinstance(entry, str):
-            raise NotImportedError(f"{shorten(entry)} is no prompt")
-        named = entry.removeprefix("file://").removeprefix("./")
-        is_file = entry.startswith(("file://", "exec:")) or ("\n" not in entry and _is_file_name(entry))
-        if is_file and "*" in named and not entry.startswith("exec:"):
-            path, colon, function = named.partition(":")
-            files = self.folder.matching(path, _MAX_PROMPTS)
-            if len(files) <= _MAX_PROMPTS and any(each.endswith(_CODE) for each in files):
-                for each in files:
-                    reference = f"file://{each}" + (f"{colon}{function}" if each.endswith(_CODE) else "")
-                    yield from self._prompts_of(place, {**given, "raw": reference} if given != entry else reference)
-                return
-        elif is_file and (entry.startswith("exec:") or (named.partition(":")[0]).endswith(_CODE)):
-            yield self._code_prompt(place, entry, given, frozenset(labels))
-            return
-        for text, path, label in self._texts(named) if is_file else [(entry, "", "")]:
-            prompt = self._prompt(text, path, frozenset({*labels, *([label] if label else [])}))
-            self.found.note(place, ImportOutcome.MAPPED, "prompts", f"`system.prompt.file`: {prompt.path}")
-            yield prompt
-
-    def _unread(self, place: tuple[str, int], entry: Mapping[str, Any]) -> None:
-        """A finding for each key of a prompt that nothing is made of."""
-        is_code = any(str(entry.get(key)).partition(":")[0].endswith(_CODE) for key in ("id", "raw"))
-        is_code = is_code or "file://" in f"{entry.get('id')}{entry.get('raw')}"
-        for key in entry:
-            if key == "config" and not is_code:
-                result = "not imported: give its settings to the provider, in an entry of its own"
-                self.found.note(place, ImportOutcome.MANUAL, "prompts: config", result)
-            elif key not in {"id", "label", "raw", "config"}:
-                result = "not imported: unknown here"
-                self.found.note(place, ImportOutcome.MANUAL, f"prompts: {shorten(key)[1:-1]}", result)
-
-    def _code_prompt(self, place: tuple[str, int], entry: str, given: Any, labels: frozenset[str]) -> _Prompt:
-        """A prompt that code makes, which the written program runs."""
-        path = ""
-        if not entry.startswith("exec:"):
-            name, _, function = entry.removeprefix("file://").removeprefix("./").partition(":")
-            self.folder.read(name)
-            path = self.folder.below_top(name) or ""
-            entry = f"file://{name}" + (f":{function}" if function else "")
-        config = given.get("config") if isinstance(given, Mapping) else None
-        self.found.note(place, ImportOutcome.MAPPED, "prompts", f"`system.command` with {PROGRAM}: {entry}")
-        return _Prompt(path, frozenset(), None, labels, {"code": entry, **({"config": config} if config else {})})
-
-    def _texts(self, name: str) -> Iterator[tuple[str, str, str]]:
-        """Each prompt of one file or several: text, the file's path where it is the whole file, and label."""
-        if name.partition(":")[0].endswith(_OTHER_CODE):
-            raise NotImportedError(f"{shorten(name)} makes prompts by code; write an adapter that calls it")
-        names = self.folder.matching(name, _MAX_PROMPTS) if "*" in name else [name]
-        if not 0 < len(names) <= _MAX_PROMPTS:
-            raise NotImportedError(f"{shorten(name)} names {len(names)} files; allowed: 1 to {_MAX_PROMPTS}")
-        for each in names:
-            if each.endswith(_ROWS):
-                yield from self._rows(each)
-                continue
-            text = self.folder.text(each)
-            parts = [part.strip() for part in re.split(r"(?m)^---\s*$", text)] if each.endswith(".txt") else [text]
-            path = self.folder.below_top(each) or ""
-            whole = len(parts) == 1 and self.folder.repository == self.folder.top and _PLAIN_PATH.fullmatch(path)
-            yield from ((part, path if whole else "", "") for part in parts if part)
-
-    def _rows(self, name: str) -> Iterator[tuple[str, str, str]]:
-        """The prompts of a file of rows: a column ``prompt`` and maybe ``label``, a chat a line, or a text a line."""
-        text = self.folder.text(name)
-        if name.endswith(".jsonl"):
-            yield from ((line, "", "") for line in text.splitlines() if line.strip())
-            return
-        head = text.partition("\n")[0].strip()
-        if "," not in head:
-            lines = [line for line in text.splitlines() if line.strip()]
-            yield from ((line, "", "") for line in lines[lines[:1] == ["prompt"] :])
-            return
-        for row in self.folder.document(name).data:
-            if row.get("prompt"):
-                yield row["prompt"], "", row.get("label", "")
-
-    def _prompt(self, text: str, path: str, labels: frozenset[str]) -> _Prompt:
-        """A prompt; where it is no file of its own, or one whose name does not say that it is a chat, a new file.
-
-        Raises:
-            NotImportedError: Jinja cannot fill it as Nunjucks does.
-        """
-        filled = as_jinja(with_environment(text, self.environment))
-        is_chat = _is_chat(filled, path)
-        if self.affixes and not is_chat:
-            filled = f"{{{{ {PREFIX} }}}}{filled}{{{{ {SUFFIX} }}}}"
-        names = template_names(filled)
-        # What is said before changes with the turn, so that the file is one that an import may change.
-        if path and filled == text and is_chat == path.endswith(_CHATS) and CONVERSATION not in names:
-            return _Prompt(path, names, None, labels)
-        self.written += 1
-        suffix = PurePosixPath(path).suffix if path.endswith(_CHATS) else ".json" if is_chat else ".txt"
-        name = _INLINE.format(prefix=self.prefix, number=self.written, suffix=suffix)
-        return _Prompt(name, names, filled.encode(), labels)
-
     def _variants(self, pairs: Sequence[_Pair], changed: Any) -> dict[str, Any]:
         """What each further pair of prompt and provider changes."""
         variants = dict[str, Any]()
@@ -382,9 +235,9 @@ def _is_model(provider: Provider) -> bool:
     return provider.entry is not None and provider.entry["kind"] == "model"
 
 
-def _code_of(part: _Prompt | Provider) -> Sequence[str]:
+def _code_of(part: Prompt | Provider) -> Sequence[str]:
     """The name of the code of a prompt or a provider; nothing of a text or a model."""
-    if isinstance(part, _Prompt):
+    if isinstance(part, Prompt):
         return [str(part.entry["code"])] if part.entry is not None else []
     return [part.name] if part.entry is not None and not _is_model(part) else []
 
@@ -408,17 +261,22 @@ def _named(pairs: Sequence[_Pair], variants: Mapping[str, Any]) -> tuple[Importe
 
 
 def read_system(
-    folder: SourceFolder, document: YamlDocument, found: Import, prefix: str, *, affixes: bool
+    folder: SourceFolder,
+    document: YamlDocument,
+    found: Import,
+    prefix: str,
+    environment: Mapping[str, str],
+    *,
+    affixes: bool,
 ) -> ImportedSystem | None:
     """The system of a configuration, if the gate can run it; what it cannot run is a finding.
 
     Args:
         document: the configuration, a mapping.
         prefix: begins the names of new prompt files.
+        environment: the configuration's variables by name.
         affixes: tests put texts before or behind the prompts.
     """
-    env = document.data.get("env")
-    environment = {str(key): str(value) for key, value in env.items()} if isinstance(env, Mapping) else {}
     return _SystemReader(folder, document, found, prefix, environment, affixes).read()
 
 
@@ -455,82 +313,7 @@ def names_any(references: Sequence[object], labels: frozenset[str]) -> bool:
     )
 
 
-def _is_file_name(entry: str) -> bool:
-    return entry.endswith(_FILES) or entry.rpartition(":")[0].endswith(_CODE)
-
-
-_STRICT = (
-    (re.compile(r"!=="), "!="),
-    (re.compile(r"==="), "=="),
-    (re.compile(r"&&"), "and"),
-    (re.compile(r"\|\|"), "or"),
-)
-_TAG = re.compile(r"\{\{.*?\}\}|\{%.*?%\}", re.DOTALL)
-_TEXTS = re.compile(r"('[^']*'|\"[^\"]*\")")
-_ELSE_IF = re.compile(r"^\{%(-?)\s*elseif\b")
-_WORDS = (
-    (re.compile(r"(?<=[\w\])])\.length\b"), "|length"),
-    (re.compile(r"(?<=[\w\])])\.toUpperCase\(\)"), "|upper"),
-    (re.compile(r"(?<=[\w\])])\.toLowerCase\(\)"), "|lower"),
-    (re.compile(r"(?<=[\w\])])\.trim\(\)"), "|trim"),
-    (re.compile(r"(?<=[\w\])])\.join\("), "|join("),
-    (re.compile(r"\|\s*nl2br\b"), "|replace('\\n', '<br />\\n')"),
-    (re.compile(r"\b(null|undefined)\b"), "none"),
-)
-
-
-def as_jinja(text: str) -> str:
-    """Nunjucks in Jinja's words, inside its tags: ``===``, ``elseif``, ``nl2br`` and methods of JavaScript."""
-
-    def code(part: str) -> str:
-        for pattern, other in (*_STRICT, *_WORDS):
-            part = pattern.sub(other, part)
-        return part
-
-    def tag(match: re.Match[str]) -> str:
-        parts = _TEXTS.split(match[0])
-        changed = "".join(part if index % 2 else code(part) for index, part in enumerate(parts))
-        return _ELSE_IF.sub(r"{%\1 elif", changed)
-
-    return _TAG.sub(tag, text)
-
-
-def template_names(text: str) -> frozenset[str]:
-    """Names that a template has places for, without those of the conversation.
-
-    Raises:
-        NotImportedError: Jinja cannot fill it; says why.
-    """
-    import jinja2  # only an import reads templates
-    from jinja2 import meta, nodes
-
-    environment = jinja2.Environment(autoescape=True)
-    environment.filters["dump"] = str  # it is only looked up
-    try:
-        parsed = environment.parse(text)
-    except jinja2.TemplateSyntaxError as error:
-        raise NotImportedError(f"line {error.lineno} of the prompt is no Jinja template: {error.message}") from None
-    filters = {node.name for node in parsed.find_all(nodes.Filter)} - {*environment.filters, "dump"}
-    if filters:
-        raise NotImportedError(f"Jinja has no filter {', '.join(sorted(filters))}; write the value into the tests")
-    names = meta.find_undeclared_variables(parsed) - set(environment.globals)
-    if "env" in names:
-        advice = "give their values under `env` of the configuration, or write them into the prompt"
-        raise NotImportedError(f"the prompt has places for environment variables (env); {advice}")
-    return frozenset(names) - {"message", "history"}
-
-
-def _is_chat(text: str, path: str) -> bool:
-    if path.endswith(_CHATS):
-        return True
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return False
-    return isinstance(data, list) and all(isinstance(each, Mapping) and "role" in each for each in data)
-
-
-def _block(prompt: _Prompt, provider: Provider) -> dict[str, Any]:
+def _block(prompt: Prompt, provider: Provider) -> dict[str, Any]:
     role = {} if prompt.is_chat else {"role": "user"}
     return {"file": prompt.path, "template": "jinja", **role, **(provider.block or {})}
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError, SourceFolder, slug
+from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError, slug
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.privacy.credentials import find_credentials
 from ratiba_action.settings.provider_keys import is_key_name
 from ratiba_action.util.installation import page

@@ -7,27 +7,15 @@ from itertools import islice, product
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError, SourceFolder
-from ratiba_action.authoring.promptfoo_code import OPTION, ProjectCode, is_code
+from ratiba_action.authoring.imports import Import, ImportOutcome, NotImportedError
+from ratiba_action.authoring.promptfoo.parts import FilePart
+from ratiba_action.authoring.promptfoo.project_code import OPTION, ProjectCode, is_code
+from ratiba_action.authoring.source_folder import SourceFolder
 from ratiba_action.errors import SuiteError
-from ratiba_action.util.strict_yaml import Path, YamlDocument
 from ratiba_action.util.validation import shorten
 
 _TEXT = (".txt", ".md", ".json", ".yaml", ".yml", ".csv")
 _MAX_FILES, _MAX_COMBINATIONS = 100, 200
-
-
-@dataclass(frozen=True, slots=True)
-class FilePart:
-    """A mapping of a file, with its place."""
-
-    document: YamlDocument
-    path: Path
-    data: Mapping[str, Any]
-
-    def place(self, *path: str | int) -> tuple[str, int]:
-        """File and line of a value in it."""
-        return self.document.name, self.document.line((*self.path, *path))
 
 
 @dataclass(slots=True)
