@@ -17,7 +17,6 @@ from ratiba_action.errors import InfrastructureError, JudgeError
 from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
 from ratiba_action.metrics.registry import is_judged, load_judged_metric, metric_names, question_stride
 from ratiba_action.model.measurement import Score
-from ratiba_action.systems import judging_launch
 from ratiba_action.systems.judging_launch import open_judging_server
 from ratiba_action.systems.separation import has_landlock
 from ratiba_action.systems.workplace import Surroundings
@@ -35,12 +34,12 @@ async def opened(
     folder: Path,
     environment: Mapping[str, str] = ENVIRONMENT,
     *,
-    processes: int = 1,
+    maximum: int = 1,
     note: Callable[[str], None] = print,
 ) -> AsyncIterator[JudgingProcesses]:
     around = Surroundings(folder / "checkout", environment, scratch=folder)
     async with open_judging_server(lambda: around, note=note) as server:
-        processes = JudgingProcesses(server.connect, processes)
+        processes = JudgingProcesses(server.connect, maximum)
         await processes.start()
         yield processes
         await processes.close()
@@ -86,7 +85,7 @@ async def test_no_key_is_in_its_memory_environment_or_files(tmp_path: Path, monk
         held.write(KEY)
         held.flush()
         os.set_inheritable(held.fileno(), True)  # noqa: FBT003 - its only form
-        async with opened(tmp_path, processes=2) as processes:
+        async with opened(tmp_path, maximum=2) as processes:
             monkeypatch.setenv("LANGFUSE_SECRET_KEY", KEY)  # what comes later stays with the gate, too
             judges = [ObligingJudge(), ObligingJudge()]
             await asyncio.gather(*(score(processes, "ToxicityMetric", judge) for judge in judges))
@@ -239,9 +238,9 @@ async def test_a_machine_without_a_layer_of_the_sandbox_is_noted_once_and_scores
 ) -> None:
     async with opened(tmp_path) as processes:
         whole = await score(processes, "ToxicityMetric", ObligingJudge())
-    monkeypatch.setattr(judging_launch.seccomp, "missing", lambda **_: seccomp.MissingFilter.FILTER)
+    monkeypatch.setattr(seccomp, "missing", lambda **_: seccomp.MissingFilter.FILTER)
     notes: list[str] = []
-    async with opened(tmp_path, processes=2, note=notes.append) as processes:
+    async with opened(tmp_path, maximum=2, note=notes.append) as processes:
         judges = [ObligingJudge(), ObligingJudge()]
         scores = await asyncio.gather(*(score(processes, "ToxicityMetric", judge) for judge in judges))
     assert scores == [whole, whole]
