@@ -43,8 +43,8 @@ def differences(before: Path, after: Path) -> Iterator[str]:
     first, second = ({path.name for path in folder.iterdir() if path.is_file()} for folder in (before, after))
     yield from (f"{name}: only in one of them" for name in sorted(first ^ second))
     for name in sorted(first & second):
-        lines = (lines_of(folder / name) for folder in (before, after))
-        for line in difflib.unified_diff(*lines, lineterm="", n=0):
+        first_lines, second_lines = lines_of(before / name), lines_of(after / name)
+        for line in difflib.unified_diff(first_lines, second_lines, lineterm="", n=0):
             if not line.startswith(("---", "+++", "@@")):
                 yield f"{name}: {line}"
 
