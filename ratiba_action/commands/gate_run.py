@@ -33,7 +33,7 @@ from ratiba_action.run.cache_place import cache_folder
 from ratiba_action.run.changed_requests import raised_by_requests, raised_by_shards
 from ratiba_action.run.composition import REAL_WORLD, World
 from ratiba_action.run.estimating import forecast
-from ratiba_action.run.evaluation_inputs import read_inputs
+from ratiba_action.run.evaluation_inputs import read_inputs, require_asked
 from ratiba_action.run.event_logging import open_event_log, run_ended
 from ratiba_action.run.gate import evaluate, evaluate_shard
 from ratiba_action.run.inputs import Kept, RunInputs, RunLog, RunRequest
@@ -269,12 +269,10 @@ def _with_earlier(inputs: RunInputs, log: RunLog, publication: Publication) -> R
 
 
 def _skip(run: Lifecycle) -> "Report | None":
-    from ratiba_action.config.configuration import load_configuration
-
     request, decision = run.request, run.request.decided.decision
     if not request.decided.change.subject.event:
-        # In a local run a missing configuration is an error, since somebody asked for a run.
-        load_configuration(request.repository, request.settings.config)
+        # In a local run what is missing is an error, since somebody asked for a run.
+        require_asked(request)
     if request.dry_run:
         run.publication.announce(decision, Selection(decision, ()), ())
         _list_reads(request, run.publication)

@@ -1,7 +1,7 @@
 """What happened in a conversation, and which models were called for it."""
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from typing import Any
@@ -72,11 +72,21 @@ class Usage:
 
     def __add__(self, other: "Usage") -> "Usage":
         """The tokens of both."""
-        return Usage(*(ours + theirs for ours, theirs in zip(astuple(self), astuple(other), strict=True)))
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.cache_read_tokens + other.cache_read_tokens,
+            self.cache_write_tokens + other.cache_write_tokens,
+        )
 
     def __sub__(self, other: "Usage") -> "Usage":
         """The tokens of this that are not of the other."""
-        return Usage(*(ours - theirs for ours, theirs in zip(astuple(self), astuple(other), strict=True)))
+        return Usage(
+            self.input_tokens - other.input_tokens,
+            self.output_tokens - other.output_tokens,
+            self.cache_read_tokens - other.cache_read_tokens,
+            self.cache_write_tokens - other.cache_write_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,6 +154,8 @@ class Admissions:
 
         What a scenario has cost is known, not which of its trials caused it: of several, none is taken to have spent.
         """
+        if not admitted:
+            return ()
         several = Counter(running.scenario_id for running in (*self._running.values(), *self._promised.values()))
         return tuple(
             Running(

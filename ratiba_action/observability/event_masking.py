@@ -33,28 +33,34 @@ class EventMask:
     Names of the arm, the scenario and the variant stay, but for secrets: they name what was run.
 
     Args:
-        redactors: by the scenario whose people they know.
+        redactors: by the scenario whose people they know; the secrets of all are the same.
         other: of events that are of none of these.
     """
 
     def __init__(self, redactors: Mapping[str, Redactor], other: Redactor) -> None:
         self._redactors = redactors
         self._other = other
-        # Names of metrics, tools and states come again with every event.
+        # Names of scenarios, metrics, tools and states come again with every event.
         self._text = lru_cache(maxsize=_REMEMBERED)(_text)
+        self._secretless = lru_cache(maxsize=_REMEMBERED)(other.secretless)
+        self._own_name = lru_cache(maxsize=_REMEMBERED)(self._secretless_own_name)
 
     def event(self, event: Event) -> Event:
         """The event without any secret or identifier."""
         redactor = self._redactors.get(event.place.scenario or "", self._other)
         place = event.place
         arm, scenario, variant = (
-            None if name is None else redactor.secretless(name) for name in (place.arm, place.scenario, place.variant)
+            None if name is None else self._secretless(name) for name in (place.arm, place.scenario, place.variant)
         )
         return Event(self._masked(event.data, redactor), Place(arm, scenario, place.trial, variant, place.turn))
 
     def _masked(self, value: Any, redactor: Redactor, field: str = "") -> Any:
         if isinstance(value, str):
-            return value if isinstance(value, Enum) else self._text(value, redactor, field)
+            if isinstance(value, Enum):
+                return value
+            shown = self._own_name(value) if field in _OWN_FIELDS else None
+            shown = self._text(value, redactor, field) if shown is None else shown
+            return value if shown == value else shown  # the same object, so that its record needs no copy
         kind: Any = type(value)
         if kind in _AS_THEY_ARE:
             return value
@@ -67,6 +73,11 @@ class EventMask:
             if shown is not plain:
                 masked[name] = shown
         return replace(value, **masked) if masked else value
+
+    def _secretless_own_name(self, text: str) -> str | None:
+        """The text without secrets, if it is a name or an id of the gate's own: no redactor takes more out of it."""
+        without_secrets = self._secretless(text)
+        return without_secrets if is_own_name(without_secrets) else None
 
 
 def mask_for(redactor: Redactor, customers: Mapping[str, str]) -> EventMask:
@@ -83,10 +94,12 @@ def mask_for(redactor: Redactor, customers: Mapping[str, str]) -> EventMask:
 
 
 def _text(text: str, redactor: Redactor, name: str) -> str:
+    if " " in text and name not in ("receipt", "tags"):  # no id has a space, and a message is masked once
+        return redactor.text(text)
     without_secrets = redactor.secretless(text)
     if _DIGEST.fullmatch(without_secrets) or (name == "tenant_id" and _UUID.fullmatch(without_secrets)):
         return without_secrets
-    if (name in _OWN_FIELDS and is_own_name(without_secrets)) or (name == "tags" and is_own_tag(without_secrets)):
+    if name == "tags" and is_own_tag(without_secrets):
         return without_secrets
     if name == "receipt":
         # A receipt of digits alone is known as one only where it is called so; a phone number stays none.

@@ -144,7 +144,7 @@ class InlineJudge:
         """What DeepEval runs in, ready to measure: this process holds the keys."""
         private = private_places(self._environment, self._settings.report_dir)
         around = Surroundings(Path(), self._environment, scratch, private=private)
-        server = await self._parts.enter_async_context(open_judging_server(lambda: around))
+        server = await self._parts.enter_async_context(open_judging_server(lambda: around, note=self._note))
         processes = JudgingProcesses(server.connect)
         self._parts.push_async_callback(processes.close)
         await processes.start()

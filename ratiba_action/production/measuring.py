@@ -179,7 +179,7 @@ def measure(
     async def open_services(inputs: RunInputs, head: ArmInputs, **given: Any) -> AsyncIterator[RunServices]:
         given = {name: given[name] for name in ("ledger", "log", "deadline")}
         async with (
-            open_judging(inputs, head, scratch) as judging,
+            open_judging(inputs, head, scratch, given["log"].note) as judging,
             open_model_calls(inputs, head, journal=None, judging=judging, **given) as (_, services),
         ):
             await ready_to_judge(judging, head)

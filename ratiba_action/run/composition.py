@@ -89,7 +89,7 @@ async def open_services(
     journal = journal_place(inputs, head) if paid else None
     async with AsyncExitStack() as stack:
         tenants_open = await stack.enter_async_context(_begun(stack.enter_async_context(open_tenants(inputs, log))))
-        judging = await stack.enter_async_context(open_judging(inputs, head, scratch))
+        judging = await stack.enter_async_context(open_judging(inputs, head, scratch, log.note))
         opening = CodeOfRun(stack, inputs, scratch)
         code = await opening.open(stack, head, kept=inputs.kept)
         opened = open_model_calls(

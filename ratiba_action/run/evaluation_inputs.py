@@ -45,8 +45,14 @@ from ratiba_action.run.provider_keys import keys_of
 from ratiba_action.run.replaced_system import replaced_system
 from ratiba_action.run.self_reported import critical_problems
 from ratiba_action.settings.input_values import parse_folder
-from ratiba_action.settings.settings import Settings
-from ratiba_action.suite.load import files_digest, is_scenario_file, load_suite, read_scenario_files
+from ratiba_action.settings.settings import SCENARIOS, Settings
+from ratiba_action.suite.load import (
+    files_digest,
+    is_scenario_file,
+    load_suite,
+    read_scenario_files,
+    require_scenario_folder,
+)
 from ratiba_action.suite.ratchet import ratchet_suite
 from ratiba_action.suite.scenario_selection import select, with_defaults, with_min_trials
 from ratiba_action.suite.team_tests import FoundTests, files_of_checkout, find_tests, has_tests, with_tests
@@ -209,9 +215,8 @@ def _of_variant(inputs: RunInputs) -> RunInputs:
     name = inputs.variant
     if not name:
         return inputs
+    _require_variant(inputs.configuration, name)
     system = inputs.configuration.system
-    if name not in system.variants:
-        raise UsageError(f"There is no variant {name!r} of the system.", _proposal("variant", name, system.variants))
     note = f"This run is of the variant {name}: {', '.join(system.variants[name].differences)}."
     own = [scenario.id for scenario in inputs.suite.scenarios if scenario.variant]
     if own:
@@ -221,6 +226,27 @@ def _of_variant(inputs: RunInputs) -> RunInputs:
         )
     configuration = inputs.configuration.model_copy(update={"system": system.as_variant(name)})
     return replace(inputs, configuration=configuration, notes=(*inputs.notes, note))
+
+
+def _require_variant(configuration: Configuration, name: str) -> None:
+    variants = configuration.system.variants
+    if name not in variants:
+        raise UsageError(f"There is no variant {name!r} of the system.", _proposal("variant", name, variants))
+
+
+def require_asked(request: RunRequest) -> None:
+    """Refuse what somebody asked for by name where nothing is read, since nothing has changed.
+
+    Raises:
+        ConfigurationError: there is no configuration, or it is invalid.
+        UsageError: the system has no such variant.
+        SuiteError: there is no such folder of scenarios.
+    """
+    configuration = load_configuration(request.repository, request.settings.config)
+    if request.variant:
+        _require_variant(configuration, request.variant)
+    if request.settings.scenarios != SCENARIOS:  # else there may be none, as with tests of other tools
+        require_scenario_folder(request.repository, request.settings.scenarios)
 
 
 def _require_root(repository: Path, root: str) -> None:

@@ -31,9 +31,9 @@ from ratiba_action.verdict.quarantine import quarantine_in_force
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
-    from socket import socket
 
     from ratiba_action.history.run_history import RunHistory
+    from ratiba_action.systems.judging_launch import JudgingControl
     from ratiba_action.systems.worker_system import WorkerSystem
 
 DEFAULT_CONCURRENCY = 4
@@ -75,14 +75,14 @@ class Kept:
         database: address of a server that was started for these runs; empty where there is none.
         missed: a byte of memory that the runs share with the watch; a run sets it that had to start a worker itself.
         judging: the commit whose rules and metrics judge, and the folder of its files; None where the checkout's do.
-        judging_control: socket of what forks the processes that DeepEval runs in; None where nothing is judged.
+        judging_control: of what forks the processes that DeepEval runs in; None where nothing is judged.
     """
 
     workers: Sequence["WorkerSystem"]
     database: str
     missed: mmap
     judging: tuple[str, Path] | None = None
-    judging_control: "socket | None" = None
+    judging_control: "JudgingControl | None" = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +102,7 @@ class RunRequest:
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
         outage: what the run knows of GitHub; see ``GithubApi``.
-        begun_judging: control socket of what forks the processes that DeepEval runs in, begun before the suite is read;
+        begun_judging: control of what forks the processes that DeepEval runs in, begun before the suite is read;
             None where it was not.
         journal: distinguishes the write-ahead journal from that of the repository's runs; empty for one of those.
     """
@@ -123,7 +123,7 @@ class RunRequest:
     shard_reports: tuple[str, ...] = ()
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     kept: Kept | None = None
-    begun_judging: "Future[socket] | None" = field(default=None, repr=False, compare=False)
+    begun_judging: "Future[JudgingControl] | None" = field(default=None, repr=False, compare=False)
     journal: str = ""
     outage: Outage = field(default_factory=Outage, repr=False, compare=False)
 

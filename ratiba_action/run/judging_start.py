@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, ExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import replace
 from functools import partial
@@ -95,8 +95,13 @@ def _texts(repository: Path, folder: str) -> Iterator[bytes]:
 
 
 @asynccontextmanager
-async def open_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> AsyncIterator[JudgingProcesses]:
+async def open_judging(
+    inputs: RunInputs, arm: ArmInputs, scratch: Path, note: Callable[[str], None]
+) -> AsyncIterator[JudgingProcesses]:
     """What DeepEval's metrics run in; started beside whatever comes next where a scenario needs it, else by the first.
+
+    Args:
+        note: takes what a reader should know about layers of its sandbox that this machine does not have.
 
     Raises:
         ConfigurationError: it is needed, and DeepEval is not installed.
@@ -104,7 +109,7 @@ async def open_judging(inputs: RunInputs, arm: ArmInputs, scratch: Path) -> Asyn
     async with AsyncExitStack() as stack:
         kept = inputs.kept.judging_control if inputs.kept is not None else None
         around = partial(surroundings_of_judging, inputs, inputs.configuration, scratch)
-        server = await stack.enter_async_context(open_judging_server(around, kept, inputs.begun_judging))
+        server = await stack.enter_async_context(open_judging_server(around, kept, inputs.begun_judging, note))
         if judges_by_deepeval(arm.scenarios):
             server.begin()
         number = min(_MAX_JUDGING, (os.cpu_count() or 1) - 1) if len(arm.scenarios) > _MANY_SCENARIOS else 1

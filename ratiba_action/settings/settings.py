@@ -85,6 +85,8 @@ _OTHER_VARIABLES = frozenset(
 )
 
 
+SCENARIOS = "scenarios"
+"""The folder of scenarios where no input names another one."""
 SOURCES = ("auto", "replay", "live")
 """What ``llm`` may be."""
 
@@ -138,7 +140,7 @@ class Input:
 
 INPUTS: tuple[Input, ...] = (
     Input("config", ".github/ratiba.yml", parse_folder, "the gate's configuration file"),
-    Input("scenarios", "scenarios", parse_folder, "folder of the golden scenarios"),
+    Input("scenarios", SCENARIOS, parse_folder, "folder of the golden scenarios"),
     Input("rules", "", str, "one 'mode pattern…' per line; empty: the built-in matrix"),
     Input("mode", "auto", parse_mode_floor, "auto, or the minimum: advisory, blocking", choices=FLOORS),
     Input("enforce", "true", parse_flag, "false: trial period, failures do not block", choices=("true", "false")),

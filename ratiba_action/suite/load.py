@@ -3,6 +3,7 @@
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
@@ -16,6 +17,7 @@ from ratiba_action.suite.references import CATALOGUE_SUFFIX, MetricCheck, RuleCh
 from ratiba_action.suite.scenario_schema import ScenarioBlock
 from ratiba_action.util.locked_folder import PlainFiles, is_folder
 from ratiba_action.util.strict_yaml import YamlDocument
+from ratiba_action.util.text import did_you_mean
 from ratiba_action.util.validation import validate
 
 NOT_SCENARIOS = ("recordings", "calibration")
@@ -30,11 +32,7 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
     Raises:
         SuiteError: the folder is missing, or a file cannot be read.
     """
-    top = repository / folder
-    if not is_folder(top):
-        raise SuiteError(
-            [FileProblem(folder, 0, "there is no such folder. Run: ratiba init. Or give it with --scenarios")]
-        )
+    require_scenario_folder(repository, folder)
     files: dict[str, bytes] = {}
     problems: list[FileProblem] = []
     plain = PlainFiles(repository)
@@ -48,6 +46,22 @@ def read_scenario_files(repository: Path, folder: str) -> Mapping[str, bytes]:
     if problems:
         raise SuiteError(problems)
     return files
+
+
+def require_scenario_folder(repository: Path, folder: str) -> None:
+    """Check that a checkout has the folder of its scenarios.
+
+    Raises:
+        SuiteError: it has not; names one that is spelled nearly so.
+    """
+    if is_folder(repository / folder):
+        return
+    above, _, name = folder.rpartition("/")
+    beside: list[str] = []
+    with suppress(OSError):
+        beside += (entry.name for entry in (repository / above).iterdir() if is_folder(entry))
+    remedy = did_you_mean(name, beside) or "Run: ratiba init. Or give it with --scenarios"
+    raise SuiteError([FileProblem(folder, 0, f"there is no such folder. {remedy}")])
 
 
 def scenario_files_below(repository: Path, folder: str) -> Iterator[str]:

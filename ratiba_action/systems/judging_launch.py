@@ -6,15 +6,19 @@ import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.metrics.judging.deepeval_bridge import QUIET, deepeval_version
 from ratiba_action.metrics.judging.judging_server import READY
 from ratiba_action.systems.launch import launch, programs_of_the_gate
+from ratiba_action.systems.separation import has_landlock, judging_notes
 from ratiba_action.systems.workplace import Surroundings, Use, create_workplace
 from ratiba_action.util.folder_tree import remove_tree
 from ratiba_action.util.text import printable_lines
+from ratiba_action.worker import seccomp
 
 if TYPE_CHECKING:
     from concurrent.futures import Future
@@ -26,18 +30,38 @@ _PROGRAM = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class JudgingControl:
+    """What asks a server for processes.
+
+    Args:
+        socket: the gate's end of its control socket.
+        notes: what a reader should know about layers of its sandbox that this machine does not have.
+    """
+
+    socket: socket.socket
+    notes: tuple[str, ...] = ()
+
+
 class JudgingServer:
     """Forks a process for each channel; made by ``open_judging_server``.
 
     Args:
-        start: starts it; gives the gate's end of its control socket.
+        start: starts it.
         control: of one that is started already; None to start it when it is needed.
+        note: called with each note, once, when a process is made.
     """
 
-    def __init__(self, start: Callable[[], Awaitable[socket.socket]], control: socket.socket | None = None) -> None:
-        self._start = start
-        self.starting: asyncio.Future[socket.socket] | None = None
+    def __init__(
+        self,
+        start: Callable[[], Awaitable[JudgingControl]],
+        control: JudgingControl | None = None,
+        note: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        self._start, self._note = start, note
+        self.starting: asyncio.Future[JudgingControl] | None = None
         self._kept = control
+        self._noted: set[str] = set()
 
     def begin(self) -> None:
         """Start it beside whatever comes next, unless that was done.
@@ -49,8 +73,8 @@ class JudgingServer:
             deepeval_version()
             self.starting = asyncio.ensure_future(self._start())
 
-    async def control(self) -> socket.socket:
-        """Its control socket, once it is ready; it is started where that was not done.
+    async def control(self) -> JudgingControl:
+        """What asks it for processes, once it is ready; it is started where that was not done.
 
         Raises:
             ConfigurationError: DeepEval is not installed.
@@ -76,40 +100,45 @@ class JudgingServer:
         near, far = socket.socketpair()
         with far:
             try:
-                _hand_over(await self.control(), far)
+                await self._hand_over(far)
             except BrokenPipeError:
                 self._kept = self.starting = None
-                _hand_over(await self.control(), far)
+                await self._hand_over(far)
             except BaseException:
                 near.close()
                 raise
         return near
 
-
-def _hand_over(control: socket.socket, channel: socket.socket) -> None:
-    socket.send_fds(control, [b"+"], [channel.fileno()])
+    async def _hand_over(self, channel: socket.socket) -> None:
+        control = await self.control()
+        socket.send_fds(control.socket, [b"+"], [channel.fileno()])
+        for note in set(control.notes) - self._noted:
+            self._noted.add(note)
+            self._note(note)
 
 
 @asynccontextmanager
 async def open_judging_server(
     around: Callable[[], Surroundings],
-    kept: socket.socket | None = None,
-    begun: "Future[socket.socket] | None" = None,
+    kept: JudgingControl | None = None,
+    begun: "Future[JudgingControl] | None" = None,
+    note: Callable[[str], None] = lambda _: None,
 ) -> AsyncIterator[JudgingServer]:
     """Make a server that starts when it is needed, and end it with all of its processes.
 
     Args:
         around: where it runs; asked when it starts. Nothing of ``root`` is copied.
-        kept: control socket of one that is started already, and is not ended.
+        kept: of one that is started already, and is not ended.
         begun: the same of one that was begun; another is started where that one has ended meanwhile.
+        note: takes what a reader should know about layers of the sandbox that this machine does not have.
     """
     waiting = [begun] if begun is not None else []
     async with AsyncExitStack() as stack:
 
-        async def start() -> socket.socket:
+        async def start() -> JudgingControl:
             return await asyncio.wrap_future(waiting.pop()) if waiting else await _start(around(), stack)
 
-        server = JudgingServer(start, kept)
+        server = JudgingServer(start, kept, note)
         try:
             yield server
         finally:
@@ -120,7 +149,13 @@ async def open_judging_server(
                     server.starting.exception()  # whoever waited for it has raised it
 
 
-async def _start(around: Surroundings, stack: AsyncExitStack) -> socket.socket:
+def _not_needed(around: Surroundings) -> tuple[str, ...]:
+    """The user's folder and the checkout, where keys may lie in files; but for the programs in them."""
+    folders = [around.root, Path(around.inherited.get("HOME", ""))]
+    return tuple(str(folder.resolve()) for folder in folders if folder.is_absolute())
+
+
+async def _start(around: Surroundings, stack: AsyncExitStack) -> JudgingControl:
     near, far = socket.socketpair()
     near.settimeout(0)
     stack.callback(near.close)
@@ -139,8 +174,9 @@ async def _start(around: Surroundings, stack: AsyncExitStack) -> socket.socket:
             folder=place.folder,
             identity=place.identity,
             descriptors=[far.fileno()],
-            private=(*around.private, *place.closed),
-            read_only=(*place.read_only, *programs_of_the_gate()),
+            private=(*around.private, *place.closed, *_not_needed(around)),
+            read_only=place.read_only,
+            shared=programs_of_the_gate(),
             hide_names=place.hide_names,
             sockets=False,
         )
@@ -153,4 +189,6 @@ async def _start(around: Surroundings, stack: AsyncExitStack) -> socket.socket:
     if greeting != READY:
         printed = printable_lines(await command.end())
         raise InfrastructureError(f"What judges by DeepEval could not be started. It printed: {printed}")
-    return near
+    same_user = place.identity is None
+    notes = judging_notes(same_user=same_user, landlock=has_landlock(), missing=seccomp.missing(same_user=same_user))
+    return JudgingControl(near, notes)

@@ -230,6 +230,18 @@ def test_what_was_asked_for_and_does_not_exist_is_named(local: SmallRepository) 
     assert "There is no scenario 'sings'" in ended.printed
 
 
+def test_what_does_not_exist_is_named_though_nothing_changed(local: SmallRepository) -> None:
+    local.scenario("talks", "say hello")
+    local.commit()
+    assert local.gate("--scenarios", "scenarios").code == 0
+    ended = local.gate("--scenarios", "scenarois")
+    assert ended.code == 2
+    assert "scenarois: there is no such folder. did you mean 'scenarios'?" in ended.printed
+    ended = local.gate("--variant", "nope")
+    assert ended.code == 2
+    assert "There is no variant 'nope'" in ended.printed
+
+
 def test_a_conversation_that_is_asked_for_decides_though_nothing_changed(local: SmallRepository) -> None:
     local.scenario("talks", "say hello", expect="BOOKED")
     local.commit()

@@ -107,7 +107,7 @@ def test_a_scenario_that_was_not_asked_for_begins_nothing(checkout: Path) -> Non
 async def score(inputs: RunInputs, scratch: Path) -> float:
     """Measure in a run of its own."""
     arm, judge = head_inputs(inputs), ObligingJudge()
-    async with open_judging(inputs, arm, scratch) as processes:
+    async with open_judging(inputs, arm, scratch, lambda _: None) as processes:
         await ready_to_judge(processes, arm)
         metric = processes.metric(load_judged_metric(NAME, judge), {}, judge, 2)
         return (await metric.measure(full_case(), 0.8)).value
@@ -144,7 +144,7 @@ async def test_a_run_starts_its_own_where_what_was_begun_has_ended(
     with judging_begun(request(checkout, JUDGED)) as begun:
         assert isinstance(begun, RunInputs)
         assert begun.begun_judging is not None
-        control = begun.begun_judging.result()
+        control = begun.begun_judging.result().socket
         control.settimeout(None)
         kill_all(temporary)
         assert control.recv(1) == b"", "it has ended"

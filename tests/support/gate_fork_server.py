@@ -171,8 +171,9 @@ def serve(path: str) -> NoReturn:
     kept: Kept | None = None
     if request["arguments"][:1] in (["gate"], ["merge"]):
         from ratiba_action.run.inputs import Kept as Started  # it is loaded by now
+        from ratiba_action.systems.judging_launch import JudgingControl  # the same
 
-        kept = Started((), "", mmap(-1, 1), judging_control=control)
+        kept = Started((), "", mmap(-1, 1), judging_control=JudgingControl(control))
     if "keep" in request:
         request, kept = keep(request)
     from ratiba_action.main import main  # it is loaded by now

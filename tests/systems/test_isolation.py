@@ -6,7 +6,14 @@ import pytest
 
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.note import Note
-from ratiba_action.systems.separation import ROOMS, has_landlock, missing_layers, room, separation_warnings
+from ratiba_action.systems.separation import (
+    ROOMS,
+    has_landlock,
+    judging_notes,
+    missing_layers,
+    room,
+    separation_warnings,
+)
 from ratiba_action.worker import landlock, seccomp
 
 IN_CONTAINER = {"RATIBA_CONTAINER": "1"}
@@ -38,6 +45,17 @@ def test_a_part_of_the_filter_that_is_missing_is_a_note_with_what_to_do(missing:
     (note,) = missing_layers({}, Path("/tmp/run"), missing)  # noqa: S108 - nothing is made there
     assert isinstance(note, Note)
     assert "makes the run incomplete, not passed" in note
+
+
+def test_a_note_says_what_deepeval_reaches_where_a_layer_is_missing() -> None:
+    missing = seccomp.MissingFilter.FILTER
+    (note,) = judging_notes(same_user=True, landlock=False, missing=missing)
+    assert "files and processes of the gate's user and the machine's network" in note
+    (note,) = judging_notes(same_user=False, landlock=False, missing=missing)
+    assert "user" not in note
+    if seccomp.machine():
+        assert judging_notes(same_user=False, landlock=False, missing=None) == ()
+        assert judging_notes(same_user=True, landlock=True, missing=None) == ()
 
 
 def test_a_container_without_a_file_system_for_each_side_is_a_note() -> None:

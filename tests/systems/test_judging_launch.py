@@ -1,12 +1,13 @@
 """DeepEval in a process of its own: the same scores, and nothing in it that the gate holds."""
 
 import asyncio
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from ratiba_action.metrics.judging.judging_processes import JudgingProcesses
 from ratiba_action.metrics.registry import is_judged, load_judged_metric, metric_names, question_stride
 from ratiba_action.model.measurement import Score
 from ratiba_action.systems.judging_launch import open_judging_server
+from ratiba_action.systems.separation import has_landlock
 from ratiba_action.systems.workplace import Surroundings
 from ratiba_action.worker import seccomp
 from tests.support.deepeval_settings import configure_deepeval
@@ -28,10 +30,16 @@ ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": KEY, "GITHUB_TOKEN": KEY, "RATIBA
 
 
 @asynccontextmanager
-async def opened(folder: Path) -> AsyncIterator[JudgingProcesses]:
-    around = Surroundings(folder, ENVIRONMENT, scratch=folder)
-    async with open_judging_server(lambda: around) as server:
-        processes = JudgingProcesses(server.connect)
+async def opened(
+    folder: Path,
+    environment: Mapping[str, str] = ENVIRONMENT,
+    *,
+    maximum: int = 1,
+    note: Callable[[str], None] = print,
+) -> AsyncIterator[JudgingProcesses]:
+    around = Surroundings(folder / "checkout", environment, scratch=folder)
+    async with open_judging_server(lambda: around, note=note) as server:
+        processes = JudgingProcesses(server.connect, maximum)
         await processes.start()
         yield processes
         await processes.close()
@@ -71,32 +79,49 @@ async def test_every_judged_metric_has_the_score_that_it_has_in_one_process(tmp_
 
 
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="Linux shows the memory of a process")
-async def test_no_key_is_in_its_memory_environment_or_files(tmp_path: Path) -> None:
+async def test_no_key_is_in_its_memory_environment_or_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = (tmp_path / "held.txt").open("w+")
     with held:
         held.write(KEY)
         held.flush()
-        async with opened(tmp_path) as processes:
-            await score(processes, "ToxicityMetric", ObligingJudge())
-            found = processes_of(tmp_path)
-            assert len(found) >= 2, "the server and the process that it forked"
-            for process in found:
-                assert KEY not in (process / "environ").read_text()
-                assert not [link for link in (process / "fd").iterdir() if "held.txt" in str(link.readlink())]
-                assert KEY.encode() not in memory_of(process)
+        os.set_inheritable(held.fileno(), True)  # noqa: FBT003 - its only form
+        async with opened(tmp_path, maximum=2) as processes:
+            monkeypatch.setenv("LANGFUSE_SECRET_KEY", KEY)  # what comes later stays with the gate, too
+            judges = [ObligingJudge(), ObligingJudge()]
+            await asyncio.gather(*(score(processes, "ToxicityMetric", judge) for judge in judges))
+            before = processes_of(tmp_path)
+            assert len(before) >= 3, "the server and the processes that it forked"
+            assert_no_key(before)
+            os.kill(max(int(process.name) for process in before), signal.SIGKILL)
+            await asyncio.gather(
+                *(score(processes, "ToxicityMetric", judge) for judge in judges), return_exceptions=True
+            )
+            await asyncio.gather(*(score(processes, "ToxicityMetric", judge) for judge in judges))
+            after = processes_of(tmp_path)
+            assert set(after) - set(before), "one that came instead of another"
+            assert_no_key(after)
+
+
+def assert_no_key(processes: list[Path]) -> None:
+    for process in processes:
+        assert KEY not in (process / "environ").read_text()
+        assert KEY not in (process / "cmdline").read_text()
+        assert not [link for link in (process / "fd").iterdir() if "held.txt" in str(link.readlink())]
+        assert KEY.encode() not in memory_of(process)
 
 
 def memory_of(process: Path) -> bytes:
-    """What a process may write to of its memory."""
+    """What a process can read of its memory, as a core dump would have it."""
     read = bytearray()
     with (process / "mem").open("rb") as memory:
         for line in (process / "maps").read_text().splitlines():
             place, rights, *_ = line.split()
-            if not rights.startswith("rw") or "[v" in line:
+            if not rights.startswith("r") or "[v" in line:
                 continue
             begin, end = (int(part, 16) for part in place.split("-"))
             memory.seek(begin)
-            read += memory.read(end - begin)
+            with contextlib.suppress(OSError):  # a page of a mapped file beyond its end
+                read += memory.read(end - begin)
     return bytes(read)
 
 
@@ -135,6 +160,11 @@ async def test_a_server_that_cannot_start_says_what_it_printed(tmp_path: Path, m
         await opened(tmp_path / "scratch").__aenter__()
 
 
+IMPORTED = """
+sys.path.remove({folder!r})
+del sys.modules[__name__]
+importlib.import_module(__name__)
+"""
 PLANTED = """
 import importlib, pathlib, socket, sys
 found = []
@@ -146,9 +176,16 @@ for family, address in ((socket.AF_INET, ("127.0.0.1", {port})), (socket.AF_UNIX
     except OSError as error:
         found.append(type(error).__name__)
 (pathlib.Path.home() / "found").write_text(" ".join(found))
-sys.path.remove({folder!r})
-del sys.modules[__name__]
-importlib.import_module(__name__)
+"""
+READING = """
+import importlib, os, pathlib, sys
+found = []
+for path in {paths!r}:
+    try:
+        found.append(pathlib.Path(path).read_text())
+    except OSError as error:
+        found.append(type(error).__name__)
+(pathlib.Path.home() / "found").write_text(" ".join(found))
 """
 
 
@@ -162,7 +199,7 @@ async def test_a_module_planted_among_its_own_reaches_no_host_and_no_service(
     with socket.create_server(("127.0.0.1", 0)) as host, socket.socket(socket.AF_UNIX) as service:
         service.bind(str(path))
         service.listen()
-        planted = PLANTED.format(port=host.getsockname()[1], path=str(path), folder=str(folder))
+        planted = (PLANTED + IMPORTED).format(port=host.getsockname()[1], path=str(path), folder=str(folder))
         (folder / "tenacity.py").write_text(planted)  # which DeepEval imports
         script = f"import sys; sys.path.insert(0, {str(folder)!r}); import tenacity"
         outside = [sys.executable, "-c", script]
@@ -173,3 +210,39 @@ async def test_a_module_planted_among_its_own_reaches_no_host_and_no_service(
             await score(processes, "ToxicityMetric", ObligingJudge())
             (found,) = scratch.glob("*/home/found")
             assert found.read_text() == "PermissionError PermissionError"
+
+
+@pytest.mark.skipif(not has_landlock(), reason="this kernel closes no files")
+async def test_a_module_planted_among_its_own_reads_no_key_in_the_users_folder_and_none_in_the_checkout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, home, scratch = tmp_path / "planted", tmp_path / "home", tmp_path / "scratch"
+    paths = [home / ".netrc", scratch / "checkout" / ".env"]
+    for path in (folder / "tenacity.py", *paths):  # which DeepEval imports
+        path.parent.mkdir(parents=True)
+        path.write_text(KEY)
+    reading = READING.format(paths=[str(path) for path in paths])
+    outside = [sys.executable, "-c", reading]
+    await asyncio.to_thread(subprocess.run, outside, env={"HOME": str(tmp_path)}, check=True)
+    assert (tmp_path / "found").read_text() == f"{KEY} {KEY}"
+    (folder / "tenacity.py").write_text(reading + IMPORTED.format(folder=str(folder)))
+    monkeypatch.syspath_prepend(folder)
+    async with opened(scratch, {**ENVIRONMENT, "HOME": str(home)}) as processes:
+        await score(processes, "ToxicityMetric", ObligingJudge())
+        (found,) = scratch.glob("*/home/found")
+        assert found.read_text() == "PermissionError PermissionError"
+
+
+async def test_a_machine_without_a_layer_of_the_sandbox_is_noted_once_and_scores_are_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(tmp_path) as processes:
+        whole = await score(processes, "ToxicityMetric", ObligingJudge())
+    monkeypatch.setattr(seccomp, "missing", lambda **_: seccomp.MissingFilter.FILTER)
+    notes: list[str] = []
+    async with opened(tmp_path, maximum=2, note=notes.append) as processes:
+        judges = [ObligingJudge(), ObligingJudge()]
+        scores = await asyncio.gather(*(score(processes, "ToxicityMetric", judge) for judge in judges))
+    assert scores == [whole, whole]
+    (note,) = notes
+    assert "it can reach the machine's network" in note
