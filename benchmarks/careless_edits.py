@@ -107,6 +107,20 @@ CARELESS = (
     _parcels("agent.py", "if after != self._state:", "if after == self._state:", "states never change"),
     _parcels("agent.py", "MAX_STEPS = 5", "MAX_STEPS = 1", "gives up after one tool"),
 )
+UNSEEN = (
+    _booking("fsm.py", "Action.DROP_CHANGE,", "Action.APPLY_CHANGE,", "a declined change is applied"),
+    _booking("tools/create_booking.py", 'minutes=offer["minutes"]', 'minutes=offer["minutes"] // 2', "half as long"),
+    _router("router.py", "KES 2,500", "KES 250", "another price"),
+    _router("router.py", 'if "collect_email" in', 'if "collect_email" not in', "asks for the email of the others"),
+    _rules("retrieval.py", "words(question)", "words(question)[:3]", "three words of the question"),
+    _rules("retrieval.py", "len(documents) / number", "number / len(documents)", "common words weigh most"),
+    _shop("bm25.py", "count.total() / self._mean_length", "self._mean_length / count.total()", "long texts win"),
+    _shop("search.py", ".splitlines()", ".splitlines()[1:]", "the first product is lost"),
+    _parcels("agent.py", 'else "WAITING"', "else self._state", "not found is still found"),
+    _parcels("tools.py", '"day": parcel["day"]}', '"day": args.get("day", "")}', "the day that was asked for"),
+)
+"""Written after the scenarios, by somebody who wrote none of them and had not read them; run once."""
+
 HARMLESS = (
     _booking("clock.py", "_MINUTE = ", "# As ISO 8601.\n_MINUTE = ", "a comment", harmless=True),
     _booking(
