@@ -100,12 +100,15 @@ def _unnoticed(compared: ComparisonSummary) -> list[str]:
     No assertion decides about it, so a person has to.
     """
     moved = {row.name for row in compared.scenarios if row.moved}
-    passing = [change for change in compared.changes.values() if change.direction == "still passing"]
-    found = [
-        f"- {code(change.scenario_id)}, {shown_difference(first)}"
+    passing = (change for change in compared.changes.values() if change.direction == "still passing")
+    differences = [
+        (first.what != "assistant", change.scenario_id, first)
         for change in passing
         if change.scenario_id not in moved and (first := first_difference(change)) is not None
     ]
+    # What customers read comes first.
+    differences.sort(key=lambda each: each[0])
+    found = [f"- {code(name)}, {shown_difference(first)}" for _, name, first in differences]
     if not found:
         return []
     one, many = "scenario passes and is not as on the base", "scenarios pass and are not as on the base"

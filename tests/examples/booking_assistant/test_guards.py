@@ -337,6 +337,14 @@ GUARDS = (
         "tool calls of the turn",
     ),
     Guard(
+        "not at once",
+        AVAILABILITY,
+        "begin <= desk.clock.now()",
+        "begin < desk.clock.now()",
+        "guard_time",
+        "state after the turn",
+    ),
+    Guard(
         "not before opening",
         AVAILABILITY,
         "begin.time() < OPENS or ",
