@@ -2,7 +2,8 @@
 
 Each edit of five examples goes through ``ratiba gate --mode blocking --llm replay``, in a repository of its own, with
 recorded answers and mocked models only. A careless edit is stopped if the run failed, or if it is incomplete and the
-comment names the edited line. Prints the tables of decisions 0194 and 0203; exits 1 if an edit ended otherwise than it should.
+comment names the edited line. Prints the tables of decisions 0194 and 0203; exits 1 if an edit ended otherwise than it
+should.
 """
 
 import argparse
@@ -219,7 +220,8 @@ def main() -> int:
     parser.add_argument("--example", help="only edits of this example")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th edit")
     arguments = parser.parse_args()
-    edits = [edit for edit in (*CARELESS, *UNSEEN, *HARMLESS) if arguments.example in (None, edit.example)][:: arguments.every]
+    every = (*CARELESS, *UNSEEN, *HARMLESS)
+    edits = [edit for edit in every if arguments.example in (None, edit.example)][:: arguments.every]
     print("| example | file | edit | kind | ended | line named |\n|---|---|---|---|---|---|")
     wrong = 0
     for number, edit in enumerate(edits):
