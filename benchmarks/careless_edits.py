@@ -2,7 +2,8 @@
 
 Each edit of five examples goes through ``ratiba gate --mode blocking --llm replay``, in a repository of its own, with
 recorded answers and mocked models only. A careless edit is stopped if the run failed, or if it is incomplete and the
-comment names the edited line. Prints the table of decision 0193; exits 1 if an edit ended otherwise than it should.
+comment names the edited line. Prints the tables of decisions 0194 and 0203; exits 1 if an edit ended otherwise than it
+should.
 """
 
 import argparse
@@ -107,6 +108,20 @@ CARELESS = (
     _parcels("agent.py", "if after != self._state:", "if after == self._state:", "states never change"),
     _parcels("agent.py", "MAX_STEPS = 5", "MAX_STEPS = 1", "gives up after one tool"),
 )
+UNSEEN = (
+    _booking("fsm.py", "Action.DROP_CHANGE,", "Action.APPLY_CHANGE,", "a declined change is applied"),
+    _booking("tools/create_booking.py", 'minutes=offer["minutes"]', 'minutes=offer["minutes"] // 2', "half as long"),
+    _router("router.py", "KES 2,500", "KES 250", "another price"),
+    _router("router.py", 'if "collect_email" in', 'if "collect_email" not in', "asks for the email of the others"),
+    _rules("retrieval.py", "words(question)", "words(question)[:3]", "three words of the question"),
+    _rules("retrieval.py", "len(documents) / number", "number / len(documents)", "common words weigh most"),
+    _shop("bm25.py", "count.total() / self._mean_length", "self._mean_length / count.total()", "long texts win"),
+    _shop("search.py", ".splitlines()", ".splitlines()[1:]", "the first product is lost"),
+    _parcels("agent.py", 'else "WAITING"', "else self._state", "not found is still found"),
+    _parcels("tools.py", '"day": parcel["day"]}', '"day": args.get("day", "")}', "the day that was asked for"),
+)
+"""Written after the scenarios, by somebody who had written and read none of them, and not chosen by how they end."""
+
 HARMLESS = (
     _booking("clock.py", "_MINUTE = ", "# As ISO 8601.\n_MINUTE = ", "a comment", harmless=True),
     _booking(
@@ -205,7 +220,8 @@ def main() -> int:
     parser.add_argument("--example", help="only edits of this example")
     parser.add_argument("--every", type=int, default=1, metavar="N", help="only every N-th edit")
     arguments = parser.parse_args()
-    edits = [edit for edit in (*CARELESS, *HARMLESS) if arguments.example in (None, edit.example)][:: arguments.every]
+    every = (*CARELESS, *UNSEEN, *HARMLESS)
+    edits = [edit for edit in every if arguments.example in (None, edit.example)][:: arguments.every]
     print("| example | file | edit | kind | ended | line named |\n|---|---|---|---|---|---|")
     wrong = 0
     for number, edit in enumerate(edits):

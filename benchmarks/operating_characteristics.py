@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -528,19 +529,34 @@ TABLES = (
 )
 
 
+def code_digest() -> str:
+    """SHA-256 of the gate's code that this process has loaded, and of this file."""
+    modules = {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "ratiba_action"}
+    files = {name: Path(module.__file__) for name, module in modules.items() if module.__file__}
+    files[""] = Path(__file__)
+    return sha256("\0".join(files[name].read_text("utf-8") for name in sorted(files)).encode()).hexdigest()
+
+
 class Counts:
     """What the parts of a run have counted so far, by cell.
 
     Args:
         path: of the file that they are kept in; None keeps nothing.
+        code: that is simulated; what was counted of other code is left out, and overwritten.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
+    def __init__(self, path: Path | None, code: str = "") -> None:
+        self._path, self._code = path, code
         kept = json.loads(path.read_text("utf-8")) if path is not None and path.exists() else {}
+        kept = kept["cells"] if kept.get("code") == code else {}
         self._found: dict[str, dict[str, Rates]] = {
             world: {part: Rates(*figures) for part, figures in parts.items()} for world, parts in kept.items()
         }
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing of this code was counted."""
+        return not self._found
 
     def has(self, world: World, part: str) -> bool:
         """Whether a part has counted this cell: it would only count the same changes again."""
@@ -554,7 +570,7 @@ class Counts:
                 name: {part: [one.blocked, one.inconclusive, one.further, one.repeats] for part, one in parts.items()}
                 for name, parts in self._found.items()
             }
-            self._path.write_text(json.dumps(plain, indent=1), "utf-8")
+            self._path.write_text(json.dumps({"code": self._code, "cells": plain}, indent=1), "utf-8")
 
     def of(self, world: World) -> Rates | None:
         """All parts together; None where none has counted the cell."""
@@ -713,7 +729,10 @@ def main() -> int:
     number, parts = map(int, arguments.part.split("/"))
     if not 1 <= number <= parts:
         parser.error(f"--part {arguments.part}: give a number from 1 to {parts} before the stroke")
-    part, counts = Part(number, -(-arguments.repeats // parts), arguments.processes), Counts(arguments.counts)
+    counts = Counts(arguments.counts, code_digest())
+    if not arguments.repeats and counts.empty:
+        parser.error(f"--counts {arguments.counts}: it has no counts of this code, so there is nothing to show")
+    part = Part(number, -(-arguments.repeats // parts), arguments.processes)
     if arguments.night:
         part = Part.of_night(arguments.night, arguments.repeats, arguments.processes)
     misses: list[str] = []

@@ -2,17 +2,19 @@
 
 import pytest
 
-from benchmarks.careless_edits import CARELESS, HARMLESS, Edit, is_right
+from benchmarks.careless_edits import CARELESS, HARMLESS, UNSEEN, Edit, is_right
 
 
 def test_there_are_thirty_careless_and_twenty_harmless_edits_of_five_examples() -> None:
     assert (len(CARELESS), len(HARMLESS)) == (30, 20)
     assert len({edit.example for edit in CARELESS}) == len({edit.example for edit in HARMLESS}) == 5
-    assert not any(edit.harmless for edit in CARELESS)
+    assert len(UNSEEN) == 10
+    assert len({edit.example for edit in UNSEEN}) == 5
+    assert not any(edit.harmless for edit in (*CARELESS, *UNSEEN))
     assert all(edit.harmless for edit in HARMLESS)
 
 
-@pytest.mark.parametrize("edit", [*CARELESS, *HARMLESS], ids=lambda edit: f"{edit.example}: {edit.says}")
+@pytest.mark.parametrize("edit", [*CARELESS, *UNSEEN, *HARMLESS], ids=lambda edit: f"{edit.example}: {edit.says}")
 def test_an_edit_changes_one_place_and_leaves_code_that_python_reads(edit: Edit) -> None:
     text = edit.path.read_text("utf-8")
     assert text.count(edit.old) == 1

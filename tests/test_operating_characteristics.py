@@ -116,6 +116,18 @@ def test_seven_nights_give_each_cell_a_thousand_changes_of_which_none_is_simulat
     assert len(set(simulated)) == len(simulated) == 7 * len({cell.world for cell in cells})
 
 
+def test_counts_of_other_code_begin_anew(benchmark: ModuleType, tmp_path: Path) -> None:
+    world, rates, path = benchmark.World(), benchmark.Rates(0.5, 0.0, 0.0, 40), tmp_path / "counts.json"
+    benchmark.Counts(path, "a").add(world, "1", rates)
+    assert benchmark.Counts(path, "a").of(world) == rates
+    changed = benchmark.Counts(path, "b")
+    assert changed.empty
+    assert not changed.has(world, "1")
+    assert len(benchmark.code_digest()) == 64
+    path.write_text('{"World()": {"1": [0.5, 0.0, 0.0, 40]}}')
+    assert benchmark.Counts(path, "a").empty, "a file of the version before, which did not say of what code it was"
+
+
 def test_a_right_decision_costs_more_the_fewer_there_are_and_nothing_buys_one_that_never_comes(
     benchmark: ModuleType,
 ) -> None:

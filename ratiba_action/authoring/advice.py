@@ -6,6 +6,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
+from ratiba_action.checks.failure_rules import REFUSE
 from ratiba_action.errors import FileProblem
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged, made_for, metric_names, recorded_as, recorded_names
@@ -43,6 +44,7 @@ def scenario_advice(
             *touches_advice(scenario, paths, observed.get(scenario.id)),
             *short_text_advice(scenario),
             *clock_advice(scenario),
+            *refusal_advice(scenario),
         ]
         complete = replace(scenario, assertions=attach(scenario))
         found += [*measuring_advice(complete), *default_advice(complete)]
@@ -187,6 +189,22 @@ def clock_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
     home = home_zone(scenario)
     read = f"; it is read in {home}, by `language: {scenario.language}`" if home else ""
     yield from ((line, problem + read) for line, problem in unclear_times(scenario))
+
+
+_LANGUAGES_OF_REFUSALS = frozenset({"sw", "en", "mixed"})
+
+
+def refusal_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
+    """Warns of refusals that are looked for by Swahili and English phrases in replies of another language."""
+    if scenario.language.partition("-")[0] in _LANGUAGES_OF_REFUSALS:
+        return
+    why = f"looks for Swahili and English phrases, and the scenario's language is {scenario.language}"
+    for rule in scenario.rules:
+        if rule.type == REFUSE:
+            yield rule.line, f"{REFUSE} {why}; let a judge decide: {{type: {REFUSE}, value: {{judge: true}}}}"
+    for turn in scenario.turns:
+        if turn.expect.refusal is not None:
+            yield turn.line, f"`refusal` {why}; use the rule {{type: {REFUSE}, value: {{judge: true}}}}"
 
 
 _MIN_LETTERS = 3

@@ -11,7 +11,7 @@ from typing import Any
 
 from ratiba_action.checks.conversation_events import happenings
 from ratiba_action.checks.custom_code import is_address
-from ratiba_action.checks.refusal_phrases import LOOKED_FOR, Refusal, read_refusal
+from ratiba_action.checks.refusal_phrases import LOOKED_FOR, Refusal, refusal_of_turn
 from ratiba_action.checks.request_checks import REQUEST_RULES
 from ratiba_action.checks.turn_checks import around, calls_words, pattern_finder
 from ratiba_action.model.conversation import Transcript
@@ -202,7 +202,7 @@ def _refusal_rule(rule: FailureRule, transcript: Transcript) -> Check:
     number = rule.value or len(transcript.exchanges)
     reached = 1 <= number <= len(transcript.exchanges)
     text = transcript.exchanges[number - 1].reply.text if reached else "(turn not reached)"
-    found = read_refusal(text) if reached else Refusal("", ())
+    found = refusal_of_turn(transcript, number) if reached else Refusal("", ())
     got = f"{found.describe()}; the reply: {around(text, found.words)}" if reached else text
     return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=found.whole, line=rule.line)
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from ratiba_action.model.conversation import Transcript
 from ratiba_action.util.comparable import unicode_form
 
 _SHORT = r"(?:Dr|Mr|Mrs|Ms|Prof|No|Na|Bi|Bw|Tel|KSh|Ksh|KES|approx|e\.g|i\.e|vs|etc|n\.k)"
@@ -86,6 +87,7 @@ class Refusal:
 class _Phrases:
     refusals: re.Pattern[str]
     accompanying: re.Pattern[str]
+    asides: re.Pattern[str]
     content: re.Pattern[str]
     turns: re.Pattern[str]
 
@@ -95,18 +97,29 @@ def _phrases() -> _Phrases:
     data = json.loads(files(__package__).joinpath("refusal_phrases.json").read_text(encoding="utf-8"))
     one_of = {
         kind: re.compile("|".join(f"(?:{text})" for texts in data[kind].values() for text in texts), re.IGNORECASE)
-        for kind in ("refusals", "accompanying", "content")
+        for kind in ("refusals", "accompanying", "asides", "content")
     }
-    return _Phrases(
-        one_of["refusals"], one_of["accompanying"], one_of["content"], re.compile(data["turns"], re.IGNORECASE)
-    )
+    return _Phrases(**one_of, turns=re.compile(data["turns"], re.IGNORECASE))
 
 
-def read_refusal(text: str) -> Refusal:
+def refusal_of_turn(transcript: Transcript, number: int) -> Refusal:
+    """What the reply of a turn comes to, which may repeat what the user has said up to then.
+
+    Args:
+        transcript: whose turn was reached.
+        number: of the turn, from 1.
+    """
+    exchanges = transcript.exchanges[:number]
+    return read_refusal(exchanges[-1].reply.text, asked=" ".join(exchange.turn.user or "" for exchange in exchanges))
+
+
+def read_refusal(text: str, *, asked: str | None = None) -> Refusal:
     """Tell the sentences of a message that refuse from those with content.
 
     Args:
         text: one reply, of any length.
+        asked: what the user said; a name that is not in it may give something away. None if that is not known: then
+            names are not looked at.
     """
     phrases, words, content, unsure = _phrases(), "", list[str](), list[str]()
     for claim in split_claims(_WRAPPED.sub(" ", unicode_form(text))):
@@ -115,7 +128,8 @@ def read_refusal(text: str) -> Refusal:
             words = words or (found[0].strip() if found else "")
             if not found and not phrases.accompanying.search(part):
                 content.append(part)
-            if found and phrases.content.search(part):
+            said_more = phrases.content.search(part) or _says_more(part, phrases)
+            if found and (said_more or (asked is not None and _new_name(part, asked, phrases))):
                 unsure.append(part)
     return Refusal(words, tuple(content), tuple(unsure))
 
@@ -126,6 +140,25 @@ def _parts(sentence: str, phrases: _Phrases) -> Iterator[str]:
         yield sentence
         return
     yield from (part for part in phrases.turns.split(sentence) if re.search(r"\w", part))
+
+
+def _says_more(part: str, phrases: _Phrases) -> bool:
+    """Whether something stands between the commas of a part that refuses, and is neither a refusal nor an aside."""
+    return any(
+        not any(kind.search(piece) for kind in (phrases.refusals, phrases.accompanying, phrases.asides))
+        for piece in re.split(r",\s+", part)
+        if _WORD.search(piece)
+    )
+
+
+_NAME = re.compile(r"(?<=\w )[A-Z]\w*[a-z]\w*")
+
+
+def _new_name(part: str, asked: str, phrases: _Phrases) -> bool:
+    """Whether a part that refuses names somebody or something that the user did not."""
+    known = set(re.findall(r"\w+", unicode_form(asked).casefold()))
+    pieces = (piece for piece in re.split(r",\s+", part) if not phrases.asides.search(piece))
+    return any(name.casefold() not in known for piece in pieces for name in _NAME.findall(piece))
 
 
 def refuses(text: str) -> bool:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ratiba_action.checks.system_exceptions import exception_of
 from ratiba_action.diagnosis.delta_debugging import StepOutcome
 from ratiba_action.model.measurement import Check, Errored, NotRun, Phase, ScenarioResult, Scored
+from ratiba_action.model.values import mean
 from ratiba_action.verdict.trials import Standing, standing
 
 
@@ -50,6 +51,17 @@ def answer_outcome_of(result: ScenarioResult) -> StepOutcome:
     if isinstance(result, Scored):
         return StepOutcome.PASSES
     return StepOutcome.FAILS if lacks_recording(result) else StepOutcome.UNRESOLVED
+
+
+def drop_outcome_of(result: ScenarioResult, limit: float) -> StepOutcome:
+    """How a run with a part of the change ended, for a drop of the scores that is looked for.
+
+    Args:
+        limit: mean score, 0 to 1; the drop is there if the scores are nearer to the change's than to the base's.
+    """
+    if not isinstance(result, Scored) or not result.scores:
+        return StepOutcome.UNRESOLVED
+    return StepOutcome.FAILS if mean([score.value for score in result.scores]) < limit else StepOutcome.PASSES
 
 
 def _name_of(check: Check) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_FLOOR, Decimal
+from types import MappingProxyType
 
 from ratiba_action.diagnosis.changed_parts import PartialTrees, count_of_code, parts_of, prompts_among
 from ratiba_action.diagnosis.delta_debugging import (
@@ -19,6 +20,7 @@ from ratiba_action.diagnosis.delta_debugging import (
 )
 from ratiba_action.diagnosis.failure_signature import (
     answer_outcome_of,
+    drop_outcome_of,
     fails_alike,
     lacks_recording,
     outcome_of,
@@ -61,6 +63,7 @@ def explain(
     open_session: OpenSession,
     max_runs: int,
     varying: Collection[str] = (),
+    dropped: Mapping[str, float] = MappingProxyType({}),
     progress: Callable[[str], None] = lambda _: None,
     max_code: int | None = None,
     reported: Callable[[Measured], None] = lambda _: None,
@@ -77,6 +80,7 @@ def explain(
             at most twenty of those that fail. What lacks a recorded answer is explained where no model is called and
             the change has a part that is no prompt: for an edited prompt, an answer is missing in any case.
         varying: ids of scenarios whose failure varies by chance; see ``varying_of``. Ignored where ``failed`` is None.
+        dropped: mean score of each scenario whose scores fell, and which passes, halfway between base and change.
         progress: receives a line after each of them.
         max_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.
         reported: receives what is known at the end of all runs.
@@ -113,6 +117,7 @@ def explain(
             max_runs=max_runs,
             progress=progress,
             varying=varying,
+            dropped=dropped,
         )
         before = ledger.spent
         with current().noting():
@@ -180,6 +185,8 @@ def with_explanation(
     failed = _failures(report, inputs) if block.enabled else []
     shared_failures = {each.trial.scenario.id: _BASE_FAILS for each in failed if fails_alike(each, base)}
     failed = [each for each in failed if each.trial.scenario.id not in shared_failures]
+    dropped = _dropped(report) if block.enabled else {}
+    failed += [each for each in _passing(report, inputs, dropped) if each not in failed]
     failed += _unrecorded(report, inputs) if block.enabled else []
     if shared_failures:
         report = replace(report, explanation=Explanation(scenarios=shared_failures))
@@ -200,6 +207,7 @@ def with_explanation(
                 open_session=open_session,
                 max_runs=block.max_steps,
                 varying=varying_of(inputs, report.results, ledger.calls),
+                dropped=dropped,
                 max_code=FEW_PARTS,
                 reported=seen.append,
                 progress=show,
@@ -237,6 +245,23 @@ def _failures(report: Report, inputs: RunInputs) -> list[ScenarioResult]:
     failed = [outcome for outcome in _deciding(report, inputs) if outcome.standing in _FAILURES]
     failed.sort(key=lambda outcome: (not outcome.scenario.critical, -outcome.standing))
     return [outcome.deciding for outcome in failed]
+
+
+def _dropped(report: Report) -> dict[str, float]:
+    """Scenarios whose scores fell where nothing varies by chance, each with the mean score halfway to the base's."""
+    found = report.verdict.comparison
+    if found is None or not found.exact or report.verdict.conclusion is not Conclusion.FAILED:
+        return {}
+    return {each.scenario_id: (each.base + each.head) / 2 for each in found.scenarios if each.dropped_again}
+
+
+def _passing(report: Report, inputs: RunInputs, dropped: Collection[str]) -> list[ScenarioResult]:
+    """The deciding results of these scenarios that pass, such as cases of which only the share decides."""
+    return [
+        outcome.deciding
+        for outcome in (_deciding(report, inputs) if dropped else ())
+        if outcome.scenario.id in dropped and outcome.standing is Standing.PASSED
+    ]
 
 
 def _unrecorded(report: Report, inputs: RunInputs) -> list[ScenarioResult]:
@@ -285,6 +310,7 @@ class _PartialRuns:
         units: groups of parts that are applied together where a recorded answer is looked for.
         varying: ids of scenarios whose failure varies by chance.
         unrecorded: ids of scenarios that lack a recorded answer.
+        dropped: see ``explain``.
         left_out: ids of failing scenarios that are not explained.
     """
 
@@ -295,6 +321,7 @@ class _PartialRuns:
     max_runs: int
     progress: Callable[[str], None]
     varying: Collection[str]
+    dropped: Mapping[str, float]
     signatures: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unrecorded: frozenset[str] = frozenset()
     left_out: tuple[str, ...] = ()
@@ -433,10 +460,14 @@ class _PartialRuns:
         if refused:
             raise NoFurtherStepError(refused[0].reason)
         deciding = {outcome.scenario.id: outcome.deciding for outcome in outcomes_of(results)}
-        return {
-            name: answer_outcome_of(result) if name in self.unrecorded else outcome_of(result, self.signatures[name])
-            for name, result in deciding.items()
-        }
+        return {name: self._outcome(name, result) for name, result in deciding.items()}
+
+    def _outcome(self, name: str, result: ScenarioResult) -> StepOutcome:
+        if name in self.unrecorded:
+            return answer_outcome_of(result)
+        if not self.signatures[name] and name in self.dropped:
+            return drop_outcome_of(result, self.dropped[name])
+        return outcome_of(result, self.signatures[name])
 
     async def _results(self, partial: RunInputs, subset: Subset, session: RunSession) -> Sequence[ScenarioResult]:
         arm = head_inputs(partial)

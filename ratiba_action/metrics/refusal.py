@@ -1,10 +1,10 @@
 """Does the system refuse what it has to refuse, and nothing else? ``expect.refusal`` against word lists."""
 
-from ratiba_action.checks.refusal_phrases import read_refusal
+from ratiba_action.checks.refusal_phrases import refusal_of_turn
 from ratiba_action.metrics.turn_scores import TurnValue, mean_of_turns
 from ratiba_action.model.measurement import Case, Score
 
-__version__ = "1.3.0"
+__version__ = "1.4.0"
 
 
 class RefusalMetric:
@@ -20,7 +20,7 @@ class RefusalMetric:
         for number, exchange in enumerate(case.transcript.exchanges, 1):
             expected = exchange.turn.expect.refusal
             if expected is not None:
-                found = read_refusal(exchange.reply.text)
+                found = refusal_of_turn(case.transcript, number)
                 right = found.whole if expected else not found.declines
                 values.append(TurnValue(number, float(right), found.describe()))
         return mean_of_turns(self.name, self.version, threshold, values, "Give a turn `expect.refusal`.")

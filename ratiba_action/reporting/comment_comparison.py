@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 
 from ratiba_action.model.comparison import OutcomeChange, Tier
-from ratiba_action.reporting.comment_failures import code_html
+from ratiba_action.reporting.comment_failures import code_html, shown_difference
 from ratiba_action.reporting.comparison_summary import ComparedScenario, ComparisonRow, ComparisonSummary
+from ratiba_action.reporting.conversation_changes import first_difference
 from ratiba_action.reporting.markdown import clip, code, fenced, folded, inline, named, table
 from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.util.text import plural
@@ -13,6 +14,7 @@ _MOVED = 10
 _ROWS = 100
 _NAMES = 5
 _FLIPS = 20
+_UNNOTICED = 3
 _REPLY = 600
 _TURNS = 20
 _INTERVAL = "Δ in points (90 % interval):"
@@ -39,9 +41,10 @@ def comparison(summary: ReportSummary, *, whole: bool = False) -> str:
     moved = [row for row in compared.scenarios if row.moved]
     listed = compared.found.tier is Tier.NOT_COMPARABLE and compared.obstacles
     if not (changed or moved or compared.flips or listed):
-        return f"**Compared with the base:** {_summary(summary, compared)}"
+        return "\n\n".join([f"**Compared with the base:** {_summary(summary, compared)}", *_unnoticed(compared)])
     parts = [f"### Compared with the base\n\n{_summary(summary, compared)}"]
     parts += [_flipped(compared.found.flips, summary.titles)] if compared.flips else []
+    parts += _unnoticed(compared)
     same = len(compared.rows) - len(changed)
     unchanged = f"\n\n{plural(same, 'more metric')} did not change." if same else ""
     parts += [_differences(changed) + unchanged] if changed else []
@@ -89,6 +92,30 @@ def _summary(summary: ReportSummary, compared: ComparisonSummary) -> str:
     sentences += [f"Not comparable: {count}."] if count else []
     heading = f"**{compared.heading}.** {' '.join(sentences)}"
     return f"{heading}\n\n{_obstacles(compared)}" if compared.found.tier is Tier.NOT_COMPARABLE and count else heading
+
+
+def _unnoticed(compared: ComparisonSummary) -> list[str]:
+    """What the system said or did differently in scenarios that pass on both sides, where nothing varies by chance.
+
+    No assertion decides about it, so a person has to.
+    """
+    moved = {row.name for row in compared.scenarios if row.moved}
+    passing = (change for change in compared.changes.values() if change.direction == "still passing")
+    differences = [
+        (first.what != "assistant", change.scenario_id, first)
+        for change in passing
+        if change.scenario_id not in moved and (first := first_difference(change)) is not None
+    ]
+    # What customers read comes first.
+    differences.sort(key=lambda each: each[0])
+    found = [f"- {code(name)}, {shown_difference(first)}" for _, name, first in differences]
+    if not found:
+        return []
+    one, many = "scenario passes and is not as on the base", "scenarios pass and are not as on the base"
+    counted = f"1 {one}" if len(found) == 1 else f"{len(found)} {many}"
+    omitted = len(found) - _UNNOTICED
+    more = [f"- {omitted} more, in the report"] if omitted > 0 else []
+    return ["\n".join([f"{counted}. No assertion decides whether that is right:", "", *found[:_UNNOTICED], *more])]
 
 
 def _differences(rows: Sequence[ComparisonRow]) -> str:

@@ -10,7 +10,7 @@ from ratiba_action.model.conversation import Exchange
 from ratiba_action.model.measurement import Check, Errored, NotRun, Phase, ScenarioResult, Score, Scored
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion
-from ratiba_action.reporting.conversation_changes import first_difference
+from ratiba_action.reporting.conversation_changes import FirstDifference, first_difference
 from ratiba_action.reporting.markdown import clean, code, defuse, fenced, folded, inline, linked, table
 from ratiba_action.reporting.summary import ReportSummary, ScenarioRow, TrialRow
 from ratiba_action.reporting.wording import RaisedError, explanation, frames, listed, number, raised_errors
@@ -201,11 +201,14 @@ def _first_difference(name: str, summary: ReportSummary) -> list[str]:
     """Where the conversation first differs from the base's, in one line."""
     change = summary.comparison.changes.get(name) if summary.comparison else None
     found = first_difference(change) if change else None
-    if found is None:
-        return []
+    return [] if found is None else [f"First difference, {shown_difference(found)}"]
+
+
+def shown_difference(found: FirstDifference) -> str:
+    """The turn and both texts, escaped."""
     what = "" if found.what == "assistant" else f", {found.what}"
     base, head = (f"“{inline(text)}”" if text else "nothing" for text in (found.base, found.head))
-    return [f"First difference, turn {found.turn}{what}: {base} → {head}"]
+    return f"turn {found.turn}{what}: {base} → {head}"
 
 
 def _stood_in(result: Scored | Errored) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
-from ratiba_action.checks.refusal_phrases import read_refusal
+from ratiba_action.checks.refusal_phrases import refusal_of_turn
 from ratiba_action.metrics.aggregates import (
     CALIBRATION,
     CaseSample,
@@ -161,9 +161,9 @@ def _sample(result: Scored) -> CaseSample:
         ),
         refusals=tuple(
             RefusalSample(expected, found.whole if expected else found.declines)
-            for exchange in exchanges
+            for number, exchange in enumerate(exchanges, start=1)
             if (expected := exchange.turn.expect.refusal) is not None
-            for found in (read_refusal(exchange.reply.text),)
+            for found in (refusal_of_turn(result.transcript, number),)
         ),
         scores={score.metric: score.value for score in result.scores},
         passed=_passed(result),

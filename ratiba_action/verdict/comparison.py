@@ -365,7 +365,10 @@ class _Examination:
         if tier is Tier.UNCLEAR:
             return f"A drop of {points(margin)} cannot be ruled out with so little data."
         if tier is Tier.IMPROVED:
-            return f"The mean score rose by {points(difference)}, more than chance explains."
+            # Further trials measure what a family that nobody declared shares in a run; the planned ones do not.
+            known = self._looks or self._number_of_families
+            if_so = "" if known else " if the scenarios are independent"
+            return f"The mean score rose by {points(difference)}, more than chance explains{if_so}."
         if not margin:
             return _without_alarm(difference)
         return f"No drop beyond chance, and a drop of {points(margin)} is ruled out."

@@ -49,6 +49,23 @@ def test_a_good_repository_has_no_mistake(tmp_path: Path, capsys: pytest.Capture
     assert capsys.readouterr().out == "1 scenario, 1 turn: no mistake found.\n"
 
 
+def test_phrases_of_refusals_do_not_know_the_language_of_a_scenario(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rule = "rules:\n  - {type: must_refuse}\n"
+    write(tmp_path, configuration=CONFIGURATION, scenario=SCENARIO + rule)
+    assert validate(tmp_path) == 0
+    printed = capsys.readouterr().out
+    assert (
+        "scenarios/talks.yaml:7: must_refuse looks for Swahili and English phrases, and the scenario's language is fr"
+        in printed
+    )
+    assert "let a judge decide: {type: must_refuse, value: {judge: true}}" in printed
+    write(tmp_path, scenario=SCENARIO.replace("language: fr", "language: sw") + rule)
+    assert validate(tmp_path) == 0
+    assert "must_refuse" not in capsys.readouterr().out
+
+
 def test_a_repository_without_a_configuration_is_asked_to_begin_with_init(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -107,6 +107,21 @@ def test_the_gate_names_the_line_in_the_comment_the_results_the_page_and_an_anno
     assert "<img" not in page
 
 
+def test_a_drop_of_scores_that_fails_no_assertion_has_a_line_as_well(here: SmallRepository) -> None:
+    here.write(
+        "scenarios/greeting.yaml",
+        "id: greeting\nlanguage: fr\nturns:\n  - user: say Bonjour\n    expect: {key_phrases: [Bonjour]}\n"
+        "assertions:\n  - {metric: KeyPhraseMetric, threshold: 0.0}\n"
+        'now: 2026-04-25T10:00:00+03:00\ncustomer: {name: Amina, phone: "+254 700 000 001"}\n',
+    )
+    here.commit()
+    here.write("rules.py", edited(first="    # harmless\n    return text", third=GUILTY))
+    ended = here.gate("--mode", "blocking")
+    assert (ended.code, ended.outputs["conclusion"]) == (1, "failed"), ended.printed
+    line = next(text for text in ended.comment.splitlines() if text.startswith("**Which line did it:**"))
+    assert "makes greeting fail; the other 1 changed part does not." in line
+
+
 def test_a_merge_looks_for_the_line_with_all_of_its_shards_only(changed: SmallRepository, tmp_path: Path) -> None:
     changed.scenario("other", "say Hello")
     changed.commit()

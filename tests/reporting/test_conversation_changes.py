@@ -27,7 +27,7 @@ from ratiba_action.reporting.conversation_changes import (
 )
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.summary import summarise
-from tests.support.sample_comparison import sample_compared_report, sample_comparison
+from tests.support.sample_comparison import sample_compared_report, sample_comparison, sample_passed_comparison
 from tests.support.sample_report import sample_check, sample_score, sample_scored
 
 WORDS = st.lists(st.sampled_from(["saa", "nne", "kumi", "asubuhi", "ng'ombe", "14:00", "3,500", ".", "\n"])).map(
@@ -276,3 +276,32 @@ def test_a_key_or_a_number_at_the_edge_is_masked_before_the_line_is_cut(before: 
 def test_a_conversation_of_one_side_only_is_described() -> None:
     found: ConversationChange = describe_change(change(base_replies=(), base_turns=()), flipped=True)
     assert all(line.base is None for turn in found.turns for line in turn.lines if line.what != "customer")
+
+
+def passing(*names: str, text: str = "Plans start at KES 250 a month.") -> Report:
+    changed = tuple(
+        OutcomeChange(name, passes=True, base_replies=("Plans start at KES 2,500 a month.",), head_replies=(text,))
+        for name in names
+    )
+    return sample_compared_report(sample_passed_comparison(changed=changed))
+
+
+def test_what_passes_and_is_not_as_on_the_base_is_shown_since_no_assertion_decides_about_it() -> None:
+    body = render_comment(summarise(passing("price")))
+    assert "1 scenario passes and is not as on the base. No assertion decides whether that is right:" in body
+    assert re.search(r"^- `price`, turn 1: “.*KES 2,500 a month.*” → “.*KES 250 a month.*”$", body, re.MULTILINE)
+    many = render_comment(summarise(passing("a", "b", "c", "d", "e")))
+    assert "5 scenarios pass and are not as on the base." in many
+    assert "- 2 more, in the report" in many
+    assert "not as on the base" not in render_comment(summarise(passing()))
+    assert "not as on the base" not in render_comment(
+        summarise(passing("spa_0", text="Plans start at KES 2,500 a month."))
+    )
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_hostile_words_of_a_scenario_that_passes_stay_one_harmless_line(text: str) -> None:
+    body = render_comment(summarise(passing("price", text=text)))
+    (line,) = (line for line in body.splitlines() if line.startswith("- `price`, turn 1: "))
+    plain = re.sub(r"`https://[^`]*`", "", re.sub(r"\\[\\`\[\]|*]", "", line.removeprefix("- `price`")))
+    assert not re.search(r"[`|<>\[\]]|@m|://e|::|\u202e", plain)

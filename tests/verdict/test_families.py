@@ -151,3 +151,15 @@ def test_recordings_are_compared_as_they_were() -> None:
     replayed = examine(planned, (), replace(RULES, confirming_trials=1), exact=False, replayed=True)
     alone = [replace(pair, family="") for pair in planned]
     assert replayed == examine(alone, (), replace(RULES, confirming_trials=1), exact=False, replayed=True)
+
+
+def test_a_rise_is_said_with_what_it_assumes_where_no_family_is_declared() -> None:
+    declared = pairs_of([0.10, 0.12] * 10, 2)
+    for pairs, ends in (
+        (declared, "more than chance explains."),
+        ([replace(one, family="") for one in declared], "more than chance explains if the scenarios are independent."),
+    ):
+        found = examine(pairs, (), RULES, exact=False)
+        assert isinstance(found, Comparison)
+        assert found.tier is Tier.IMPROVED
+        assert found.reason.endswith(ends)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from statsmodels.stats.power import TTestPower
 
 from ratiba_action.model.comparison import Comparison, Pair, Rules, Tier
 from ratiba_action.verdict.comparison import Wanted, examine
@@ -174,6 +175,13 @@ def test_what_can_be_seen_depends_on_the_noise_of_the_trials_and_is_unknown_with
     stronger = detectable_by_few([pair(n, base=(0.8, 0.9)) for n in range(3)], replace(RULES, detectable_power=0.99))
     assert stronger is not None
     assert stronger > calm
+
+
+def test_what_recordings_of_few_scenarios_show_is_what_a_t_test_of_their_pairs_shows() -> None:
+    pairs = [pair(number, base=(0.8, 0.9)) for number in range(3)]
+    effect = TTestPower().solve_power(nobs=12, alpha=RULES.confirm_level, power=0.80, alternative="larger")
+    seen = detectable_by_few(pairs, RULES, recorded=12)
+    assert seen == pytest.approx(effect * np.sqrt(2 * np.var([0.8, 0.9], ddof=1)), rel=1e-4)
 
 
 def test_ten_scenarios_are_compared_as_many() -> None:

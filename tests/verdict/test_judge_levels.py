@@ -1,6 +1,9 @@
 """What a judge that answers only 0 or 1 costs."""
 
+import math
+
 import pytest
+from statsmodels.stats.power import TTestPower
 
 from ratiba_action.verdict.judge_levels import coarse_judges, detectable_by_coin
 
@@ -8,7 +11,8 @@ from ratiba_action.verdict.judge_levels import coarse_judges, detectable_by_coin
 def test_the_drop_that_is_found_shrinks_with_the_root_of_the_samples() -> None:
     one, four = detectable_by_coin(0.8, 50, 1), detectable_by_coin(0.8, 50, 4)
     assert one == pytest.approx(2 * four)
-    assert one == pytest.approx(0.2, abs=0.01), "a paired t test of 50 differences with a deviation of 0.566"
+    effect = TTestPower().solve_power(nobs=50, alpha=0.05, power=0.80, alternative="larger")
+    assert one == pytest.approx(effect * math.sqrt(2 * 0.8 * 0.2)), "a paired t test of 50 differences"
 
 
 def test_metrics_of_two_levels_are_named_with_what_more_samples_would_find() -> None:

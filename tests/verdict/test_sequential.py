@@ -7,9 +7,15 @@ from ratiba_action.verdict.sign_flip import look_levels
 OBRIEN_FLEMING = {2: 1.977, 3: 2.004, 4: 2.024, 5: 2.040}
 POCOCK = {2: 2.178, 3: 2.289, 4: 2.361, 5: 2.413}
 """Jennison and Turnbull 2000, tables 2.1 and 2.3, at 0.05 two-sided."""
+WANG_TSIATIS = {
+    0.1: {2: 1.994, 3: 2.026, 4: 2.050, 5: 2.068},
+    0.25: {2: 2.038, 3: 2.083, 4: 2.113, 5: 2.136},
+    0.4: {2: 2.111, 3: 2.186, 4: 2.233, 5: 2.267},
+}
+"""The same book, table 2.9: shapes between these two."""
 
 
-@pytest.mark.parametrize(("shape", "published"), [(0.0, OBRIEN_FLEMING), (0.5, POCOCK)])
+@pytest.mark.parametrize(("shape", "published"), [(0.0, OBRIEN_FLEMING), (0.5, POCOCK), *WANG_TSIATIS.items()])
 def test_the_last_bound_is_the_published_constant(shape: float, published: dict[int, float]) -> None:
     for looks, constant in published.items():
         assert stats.norm.isf(look_levels(0.025, looks, shape)[-1]) == pytest.approx(constant, abs=0.0006)

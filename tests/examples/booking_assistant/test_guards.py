@@ -330,6 +330,22 @@ GUARDS = (
         "state after the turn",
     ),
     Guard(
+        "a change that is declined is not made",
+        FLOW,
+        "Action.DROP_CHANGE,",
+        "Action.APPLY_CHANGE,",
+        "guard_time",
+        "tool calls of the turn",
+    ),
+    Guard(
+        "not at once",
+        AVAILABILITY,
+        "begin <= desk.clock.now()",
+        "begin < desk.clock.now()",
+        "guard_time",
+        "state after the turn",
+    ),
+    Guard(
         "not before opening",
         AVAILABILITY,
         "begin.time() < OPENS or ",
