@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
     from ratiba_action.production.datasets.local_suite import read_local_suite
     from ratiba_action.production.datasets.pull_plan import plan_pull
 
-    task = read_task(arguments, environment, "nothing can be pulled")
+    task = read_task(arguments, environment, "nothing can be pulled", arguments.named)
     folder = task.settings.scenarios
     local = read_local_suite(task.repository, folder)
     stored = required_dataset(task)

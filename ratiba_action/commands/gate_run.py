@@ -1,6 +1,5 @@
 """A run of ``ratiba gate``: decide the mode, run scenarios, publish the report, and set the exit code."""
 
-import io
 import json
 import shlex
 import sys
@@ -82,8 +81,9 @@ def run(
     publication.reserve_space()
     persisted = persisted_credentials(request.decided.change.git, environment)
     publication.hide(persisted)
-    shown = io.StringIO() if publication.quiet else stream
-    log = RunLog(make_progress(shown, environment, publication.redactor), prepare_report=_load_for_report)
+    log = RunLog(
+        make_progress(publication.progress_stream, environment, publication.redactor), prepare_report=_load_for_report
+    )
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     log.warnings += [persisted.warning] if persisted.warning else []
     if options.clear_judge_cache:

@@ -5,6 +5,7 @@ A failure here is a warning; it never changes the verdict.
 
 import contextlib
 import hashlib
+import io
 import json
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -212,6 +213,11 @@ class Publication:
         from ratiba_action.reporting.summary import summarise
 
         self._print(summarise(self.redactor.report(report)), {})
+
+    @property
+    def progress_stream(self) -> TextIO:
+        """Where the progress of a run is printed: nowhere if only the verdict is wanted."""
+        return io.StringIO() if self.quiet else self.stream
 
     def print_line(self, message: str) -> None:
         """Say something in one line, unless only the verdict is wanted."""
