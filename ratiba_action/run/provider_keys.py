@@ -135,6 +135,11 @@ def _on_a_laptop(environment: Mapping[str, str]) -> str:
         return _ON_A_LAPTOP
     plain, name, provider = unused[0]
     address = _another_server(environment, provider)
+    if not address:
+        return (
+            f"{plain} is set, but is not used: a key has at least four characters, and none that cannot be printed, "
+            f"such as the end of a line. Set {plain} or {name} to the key alone."
+        )
     return (
         f"{plain} is set, but {address} is too, so the key may be another server's and is not sent to {provider}. "
         f"If it is that server's, set RATIBA_{provider.upper()}_BASE_URL to its address and {name} to the key."

@@ -88,6 +88,15 @@ def test_a_key_beside_the_address_of_another_server_is_not_sent_to_the_provider(
     assert "sk-planted" not in str(caught.value)
 
 
+@pytest.mark.parametrize("text", ["abc", "sk-planted\n"])
+def test_a_text_that_is_no_key_is_named_by_its_variable_and_by_what_is_wrong_with_it(text: str) -> None:
+    around = {"ANTHROPIC_API_KEY": text}
+    settings = read_settings(around, {"llm": "live"})
+    with pytest.raises(InfrastructureError, match="ANTHROPIC_API_KEY is set, but is not used: a key has at") as caught:
+        require_key(settings, CONFIGURATION, around)
+    assert "planted" not in str(caught.value)
+
+
 def test_the_keys_that_a_run_may_spend_are_named_and_not_shown() -> None:
     around = {"OPENAI_API_KEY": "sk-planted", "RATIBA_ANTHROPIC_API_KEY": "sk-ant-x", "GROQ_API_KEY": "gsk_planted"}
     settings = read_settings(around, {"llm": "live"})
