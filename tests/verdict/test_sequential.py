@@ -1,3 +1,7 @@
+import json
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -8,17 +12,24 @@ OBRIEN_FLEMING = {2: 1.977, 3: 2.004, 4: 2.024, 5: 2.040}
 POCOCK = {2: 2.178, 3: 2.289, 4: 2.361, 5: 2.413}
 """Jennison and Turnbull 2000, tables 2.1 and 2.3, at 0.05 two-sided."""
 WANG_TSIATIS = {
-    0.1: {2: 1.994, 3: 2.026, 4: 2.050, 5: 2.068},
-    0.25: {2: 2.038, 3: 2.083, 4: 2.113, 5: 2.136},
-    0.4: {2: 2.111, 3: 2.186, 4: 2.233, 5: 2.267},
+    0.1: {2: 1.994, 3: 2.026, 4: 2.050, 5: 2.068, 9: 2.113},
+    0.25: {2: 2.038, 3: 2.083, 4: 2.113, 5: 2.136, 6: 2.154},
+    0.4: {2: 2.111, 3: 2.186, 4: 2.233, 5: 2.267, 7: 2.313},
 }
-"""The same book, table 2.9: shapes between these two."""
+"""The same book, table 2.9: shapes between these two. The tests of the R package gsDesign quote 9, 6 and 7 looks."""
+REFERENCE = json.loads((Path(__file__).parent / "wang_tsiatis_boundaries.json").read_text("utf-8"))
 
 
 @pytest.mark.parametrize(("shape", "published"), [(0.0, OBRIEN_FLEMING), (0.5, POCOCK), *WANG_TSIATIS.items()])
 def test_the_last_bound_is_the_published_constant(shape: float, published: dict[int, float]) -> None:
     for looks, constant in published.items():
         assert stats.norm.isf(look_levels(0.025, looks, shape)[-1]) == pytest.approx(constant, abs=0.0006)
+
+
+@pytest.mark.parametrize("case", REFERENCE["cases"], ids="{0[looks]} looks, {0[level]}, {0[shape]}".format)
+def test_every_bound_is_that_of_another_implementation(case: dict[str, Any]) -> None:
+    levels = look_levels(case["level"], case["looks"], case["shape"])
+    assert stats.norm.isf(levels) == pytest.approx(case["bounds"], abs=2e-4)
 
 
 def test_a_single_look_has_the_whole_level() -> None:
