@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from mmap import mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.decide.deciding import DecideChange, decide
@@ -18,7 +18,7 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.budget import Ledger
-from ratiba_action.run.arm_start import ArmsOfRun, Code, OpenedBase, caught, copy_early, start_all
+from ratiba_action.run.arm_start import ArmsOfRun, Code, OpenedBase, begun, caught, copy_early, start_all, start_base
 from ratiba_action.run.arms import base_inputs, base_of, head_inputs
 from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.closed_places import closed_places
@@ -50,9 +50,6 @@ if TYPE_CHECKING:
     from ratiba_action.systems.scratch import Checkout
     from ratiba_action.systems.worker_system import WorkerSystem
     from ratiba_action.systems.workplace import Surroundings
-
-Opened = TypeVar("Opened")
-
 
 @asynccontextmanager
 async def open_services(
@@ -88,7 +85,7 @@ async def open_services(
     )
     journal = journal_place(inputs, head) if paid else None
     async with AsyncExitStack() as stack:
-        tenants_open = await stack.enter_async_context(_begun(stack.enter_async_context(open_tenants(inputs, log))))
+        tenants_open = await stack.enter_async_context(begun(stack.enter_async_context(open_tenants(inputs, log))))
         judging = await stack.enter_async_context(open_judging(inputs, head, scratch, log.note))
         opening = CodeOfRun(stack, inputs, scratch)
         code = await opening.open(stack, head, kept=inputs.kept)
@@ -100,12 +97,12 @@ async def open_services(
         if isinstance(base, NoBase):
             first: Coroutine[Any, Any, OpenedBase | None] = start_all(*code)
         else:
+            base_open = await stack.enter_async_context(begun(caught(opening.open_base(base, calls))))
             await copy_early(code[0])
-            first = caught(opening.open_base(base, calls))
+            first = start_base(stack, await base_open, code, watched=paid)
         tenants, found, _ = await asyncio.gather(tenants_open, first, ready_to_judge(judging, head))
         no_base = base.reason if isinstance(base, NoBase) else NO_BASE
         arms = ArmsOfRun(head, opening.open, calls, tenants=tenants, log=log, setups=opening.setups, no_base=no_base)
-        stack.push_async_callback(arms.close)
         if found is None:
             await arms.add_started(code)
         else:
@@ -117,17 +114,6 @@ async def open_services(
             detect_language=_language_detector(head.scenarios),
             stop_rule=partial(FailureLimit, inputs.configuration.suite.max_failed, head.day),
         )
-
-
-@asynccontextmanager
-async def _begun(work: Coroutine[Any, Any, Opened]) -> AsyncIterator["asyncio.Task[Opened]"]:
-    """Work that goes on beside what comes next; it is cancelled and waited for where nobody waits for it any more."""
-    task = asyncio.create_task(work)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 open_session = partial(RunSession, open_services)
@@ -261,12 +247,12 @@ class CodeOfRun:
         return system, await self.judges.open(stack, arm, kept), tests
 
     async def open_base(self, base: BaseInputs, calls: ModelCalls) -> tuple[ArmInputs, Code]:
-        """Fetch and start the base; whatever is started ends with the run, however far it came."""
+        """Fetch the base and copy its files; nothing of it runs yet. It ends with the run, however far it came."""
         inputs = self._inputs
         arm = await asyncio.to_thread(base_inputs, inputs, base, self._scratch, github_history(inputs))
         calls.add_arm(arm)
         code = await self.open(self._stack, arm)
-        await start_all(*code)
+        await copy_early(code[0])
         return arm, code
 
 
