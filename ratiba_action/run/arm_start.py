@@ -172,6 +172,7 @@ class ArmsOfRun(Arms):
         if isinstance(opened, RatibaError | OSError):
             raise opened
         arm, code = opened
+        self._calls.add_arm(arm)
         await self._tenants.prepare(arm.arm, code[0].migrate)
         if watched:
             from ratiba_action.systems.conditions import WatchedConditions

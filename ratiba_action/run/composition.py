@@ -33,7 +33,7 @@ from ratiba_action.run.judging_start import (
     ready_to_judge,
     surroundings_of_judging,
 )
-from ratiba_action.run.model_calls import ModelCalls, open_model_calls
+from ratiba_action.run.model_calls import open_model_calls
 from ratiba_action.run.paid_run import (
     journal_place,
     require_reachable_servers,
@@ -89,16 +89,18 @@ async def open_services(
         judging = await stack.enter_async_context(open_judging(inputs, head, scratch, log.note))
         opening = CodeOfRun(stack, inputs, scratch)
         code = await opening.open(stack, head, kept=inputs.kept)
+        base = base_of(inputs) if with_base else NoBase(NO_BASE)
+        if isinstance(base, BaseInputs):
+            copied = await stack.enter_async_context(begun(copy_early(code[0])))
+            base_open = await stack.enter_async_context(begun(caught(opening.open_base(base))))
         opened = open_model_calls(
             inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline, judging=judging
         )
         calls, services = await stack.enter_async_context(opened)
-        base = base_of(inputs) if with_base else NoBase(NO_BASE)
         if isinstance(base, NoBase):
             first: Coroutine[Any, Any, OpenedBase | None] = start_all(*code)
         else:
-            base_open = await stack.enter_async_context(begun(caught(opening.open_base(base, calls))))
-            await copy_early(code[0])
+            await copied
             first = start_base(stack, await base_open, code, watched=paid)
         tenants, found, _ = await asyncio.gather(tenants_open, first, ready_to_judge(judging, head))
         no_base = base.reason if isinstance(base, NoBase) else NO_BASE
@@ -246,11 +248,10 @@ class CodeOfRun:
             await _copy(stack, tests, kept)
         return system, await self.judges.open(stack, arm, kept), tests
 
-    async def open_base(self, base: BaseInputs, calls: ModelCalls) -> tuple[ArmInputs, Code]:
+    async def open_base(self, base: BaseInputs) -> tuple[ArmInputs, Code]:
         """Fetch the base and copy its files; nothing of it runs yet. It ends with the run, however far it came."""
         inputs = self._inputs
         arm = await asyncio.to_thread(base_inputs, inputs, base, self._scratch, github_history(inputs))
-        calls.add_arm(arm)
         code = await self.open(self._stack, arm)
         await copy_early(code[0])
         return arm, code
