@@ -1,7 +1,7 @@
 """Starts the arms of a run: the base first, where there is one (``docs/decisions/0087``)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
@@ -50,22 +50,23 @@ async def start_all(
     await asyncio.gather(*(worker.start() for worker in (system, custom, tests) if worker is not None))
 
 
-async def start_base(stack: AsyncExitStack, opened: OpenedBase, change: Code, *, watched: bool) -> OpenedBase:
-    """Start the base's code; the fork server of the change starts beside it where it runs no line of the change.
+async def start_base(
+    stack: AsyncExitStack, opened: OpenedBase, change: Code, *, idle_after: Sequence["asyncio.Future[Any]"]
+) -> OpenedBase:
+    """Start the base's code, and beside it the fork server of the change, where that runs no line of the change.
 
     Args:
         stack: ends what is started beside it, before the code of the change.
         opened: the base, its files copied, or why it could not be opened.
         change: its files copied, and nothing of it started.
-        watched: trials of the base may follow some of the change, so that nothing of that one starts yet.
+        idle_after: what else starts now: until it has, the base has the processors. Empty where trials of the base may
+            follow some of the change, so that nothing of that one starts before a plan names it.
     """
     if isinstance(opened, RatibaError | OSError):
         return opened
-    arm, code = opened
-    base_started = await stack.enter_async_context(begun(caught(_started(arm, code))))
-    if not watched:
-        await stack.enter_async_context(begun(_start_ahead(change[0], code[0])))
-    return await base_started
+    if idle_after:
+        await stack.enter_async_context(begun(_start_ahead(change[0], opened[1][0], idle_after)))
+    return await caught(_started(*opened))
 
 
 async def _started(arm: ArmInputs, code: Code) -> tuple[ArmInputs, Code]:
@@ -207,11 +208,16 @@ class ArmsOfRun(Arms):
         return await self._setups.altered()
 
 
-async def _start_ahead(system: "WorkerSystem | ReplaySystem", base: "WorkerSystem | ReplaySystem") -> None:
+async def _start_ahead(
+    system: "WorkerSystem | ReplaySystem",
+    base: "WorkerSystem | ReplaySystem",
+    idle_after: Sequence["asyncio.Future[Any]"],
+) -> None:
     """Start the fork server of the change while the base starts and runs, where it runs no line of the change."""
     from ratiba_action.systems.worker_system import WorkerSystem
 
     if isinstance(system, WorkerSystem) and isinstance(base, WorkerSystem):
+        await asyncio.wait(idle_after)  # whether that has failed is for others to say
         await system.start_ahead(base)
 
 

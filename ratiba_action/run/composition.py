@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from ratiba_action.systems.worker_system import WorkerSystem
     from ratiba_action.systems.workplace import Surroundings
 
+
 @asynccontextmanager
 async def open_services(
     inputs: RunInputs,
@@ -65,8 +66,9 @@ async def open_services(
     """Start everything that a run needs, and end it on every way out.
 
     The database, a worker and what DeepEval runs in start beside each other: each takes about a second. The database
-    begins before any file is copied. Where trials of the base may run, that worker is the base's, and the change is
-    started by the first plan that names it: until then none of its code runs.
+    begins before any file is copied, and files are copied while the gateway's library is loaded. Where trials of the
+    base may run, that worker is the base's, and the change is started by the first plan that names it: until then none
+    of its code runs.
 
     Args:
         scratch: a folder outside the workspace, removed when the run ends.
@@ -90,19 +92,21 @@ async def open_services(
         opening = CodeOfRun(stack, inputs, scratch)
         code = await opening.open(stack, head, kept=inputs.kept)
         base = base_of(inputs) if with_base else NoBase(NO_BASE)
+        base_open = None
         if isinstance(base, BaseInputs):
-            copied = await stack.enter_async_context(begun(copy_early(code[0])))
             base_open = await stack.enter_async_context(begun(caught(opening.open_base(base))))
+        copied = await stack.enter_async_context(begun(copy_early(code[0])))
         opened = open_model_calls(
             inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline, judging=judging
         )
         calls, services = await stack.enter_async_context(opened)
-        if isinstance(base, NoBase):
+        judging_ready = await stack.enter_async_context(begun(ready_to_judge(judging, head)))
+        await copied
+        if base_open is None:
             first: Coroutine[Any, Any, OpenedBase | None] = start_all(*code)
         else:
-            await copied
-            first = start_base(stack, await base_open, code, watched=paid)
-        tenants, found, _ = await asyncio.gather(tenants_open, first, ready_to_judge(judging, head))
+            first = start_base(stack, await base_open, code, idle_after=() if paid else (tenants_open, judging_ready))
+        tenants, found, _ = await asyncio.gather(tenants_open, first, judging_ready)
         no_base = base.reason if isinstance(base, NoBase) else NO_BASE
         arms = ArmsOfRun(head, opening.open, calls, tenants=tenants, log=log, setups=opening.setups, no_base=no_base)
         if found is None:
