@@ -25,7 +25,7 @@ from tests.support.progress import RecordedProgress
 
 pytestmark = pytest.mark.processes
 
-SECONDS = 60.0
+SECONDS = 240.0
 """After which a step that was waited for is known not to come."""
 FILES = {
     "bot.py": "def answer(message):\n    return 'We open at nine.'\n",
