@@ -99,24 +99,25 @@ async def test_in_a_replay_the_fork_server_of_the_change_begins_while_the_base_s
         assert steps == ["the base starts", "the database is ready", "the change begins"]
 
 
-async def test_the_files_of_both_arms_are_copied_while_the_gateways_library_is_loaded(
+async def test_the_database_begins_and_both_copies_are_made_while_the_gateways_library_is_loaded(
     inputs: RunInputs, scratch: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    copied, copy = threading.Semaphore(0), WorkerSystem.copy
+    done, copy = threading.Semaphore(0), WorkerSystem.copy
     waited = list[bool]()
 
     async def copy_and_tell(system: WorkerSystem) -> None:
         there = system.folder is not None
         await copy(system)
         if not there:
-            copied.release()
+            done.release()
 
-    def load_after_the_copies(name: str) -> ModuleType:
-        waited.extend(copied.acquire(timeout=SECONDS) for _ in ("head", "base"))
+    def load_after_the_rest(name: str) -> ModuleType:
+        waited.extend(done.acquire(timeout=SECONDS) for _ in ("database", "copy of the head", "copy of the base"))
         return import_module(name)
 
     @asynccontextmanager
     async def open_tenants(*_: object) -> AsyncIterator[NoDatabase]:
+        done.release()
         yield NoDatabase()
 
     async def start(*_: WorkerSystem) -> None:
@@ -126,6 +127,6 @@ async def test_the_files_of_both_arms_are_copied_while_the_gateways_library_is_l
     monkeypatch.setattr(WorkerSystem, "copy", copy_and_tell)
     monkeypatch.setattr(WorkerSystem, "start", start)
     monkeypatch.setattr(WorkerSystem, "start_ahead", start)
-    monkeypatch.setattr("ratiba_action.run.model_calls.import_module", load_after_the_copies)
+    monkeypatch.setattr("ratiba_action.run.model_calls.import_module", load_after_the_rest)
     async with opened(inputs, scratch):
-        assert waited == [True, True]
+        assert waited == [True, True, True]
