@@ -1,11 +1,11 @@
 """Starts the arms of a run: the base first, where there is one (``docs/decisions/0087``)."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable
+from collections.abc import AsyncIterator, Awaitable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from ratiba_action.errors import RatibaError
 from ratiba_action.model.note import prefixed
@@ -25,7 +25,20 @@ Code = tuple["WorkerSystem | ReplaySystem", Judges | None, "WorkerSystem | None"
 """An arm's system, what runs its rules and metrics, and what runs its tests; None where it has none of its own."""
 
 OpenedBase = tuple[ArmInputs, Code] | RatibaError | OSError
-"""The base with its code started, or why that could not be."""
+"""The base with its code, or why that could not be opened or started."""
+
+Result = TypeVar("Result")
+
+
+@asynccontextmanager
+async def begun(work: Coroutine[Any, Any, Result]) -> AsyncIterator["asyncio.Task[Result]"]:
+    """Work that goes on beside what comes next; it is cancelled and waited for where nobody waits for it any more."""
+    task = asyncio.create_task(work)
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def start_all(
@@ -37,8 +50,32 @@ async def start_all(
     await asyncio.gather(*(worker.start() for worker in (system, custom, tests) if worker is not None))
 
 
+async def start_base(
+    stack: AsyncExitStack, opened: OpenedBase, change: Code, *, idle_after: Sequence["asyncio.Future[Any]"]
+) -> OpenedBase:
+    """Start the base's code, and beside it the fork server of the change, where that runs no line of the change.
+
+    Args:
+        stack: ends what is started beside it, before the code of the change.
+        opened: the base, its files copied, or why it could not be opened.
+        change: its files copied, and nothing of it started.
+        idle_after: what else starts now: until it has, the base has the processors. Empty where trials of the base may
+            follow some of the change, so that nothing of that one starts before a plan names it.
+    """
+    if isinstance(opened, RatibaError | OSError):
+        return opened
+    if idle_after:
+        await stack.enter_async_context(begun(_start_ahead(change[0], opened[1][0], idle_after)))
+    return await caught(_started(*opened))
+
+
+async def _started(arm: ArmInputs, code: Code) -> tuple[ArmInputs, Code]:
+    await start_all(*code)
+    return arm, code
+
+
 async def copy_early(system: "WorkerSystem | ReplaySystem") -> None:
-    """Copy the change's files before the base runs, which may take minutes in which somebody edits them."""
+    """Copy an arm's files before the base runs, which may take minutes in which somebody edits those of the change."""
     from ratiba_action.systems.worker_system import WorkerSystem
 
     if isinstance(system, WorkerSystem):
@@ -98,7 +135,6 @@ class ArmsOfRun(Arms):
         super().__init__(no_base=no_base)
         self._head, self._open_code, self._calls = head, open_code, calls
         self._tenants, self._log, self._setups = tenants, log, setups
-        self._ahead: asyncio.Task[None] | None = None
 
     async def add_started(self, code: Code) -> None:
         """Make the template of the change, whose code is started."""
@@ -113,7 +149,7 @@ class ArmsOfRun(Arms):
             watched: trials of the base may follow some of the change.
         """
         self._waiting |= {
-            BASE: partial(self._start_base, base, code, watched=watched),
+            BASE: partial(self._start_base, base, watched=watched),
             self._head.arm.name: partial(self._start_head, code),
         }
 
@@ -132,15 +168,14 @@ class ArmsOfRun(Arms):
             self._log.note(warning)
         return arm_services(self._head, *code)
 
-    async def _start_base(self, opened: OpenedBase, of_change: Code, *, watched: bool) -> ArmServices:
+    async def _start_base(self, opened: OpenedBase, *, watched: bool) -> ArmServices:
         """Make the template of the base; no trial of it follows one of the change unless it is watched."""
         if isinstance(opened, RatibaError | OSError):
             raise opened
         arm, code = opened
+        self._calls.add_arm(arm)
         await self._tenants.prepare(arm.arm, code[0].migrate)
-        if not watched:
-            self._ahead = asyncio.create_task(_start_ahead(of_change[0], code[0]))
-        else:
+        if watched:
             from ratiba_action.systems.conditions import WatchedConditions
             from ratiba_action.systems.worker_system import WorkerSystem
 
@@ -148,12 +183,6 @@ class ArmsOfRun(Arms):
             workers = (system, *(custom.workers if custom is not None else ()), tests)
             self.conditions = WatchedConditions([worker for worker in workers if isinstance(worker, WorkerSystem)])
         return arm_services(arm, *code)
-
-    async def close(self) -> None:
-        """End what is being started ahead; call it before the code of the arms is closed."""
-        if self._ahead is not None:
-            self._ahead.cancel()
-            await asyncio.gather(self._ahead, return_exceptions=True)
 
     def add(self, arm: ArmInputs) -> None:
         """See ``Arms``."""
@@ -179,11 +208,16 @@ class ArmsOfRun(Arms):
         return await self._setups.altered()
 
 
-async def _start_ahead(system: "WorkerSystem | ReplaySystem", base: "WorkerSystem | ReplaySystem") -> None:
-    """Start the fork server of the change while the base's trials run, where it runs no line of the change."""
+async def _start_ahead(
+    system: "WorkerSystem | ReplaySystem",
+    base: "WorkerSystem | ReplaySystem",
+    idle_after: Sequence["asyncio.Future[Any]"],
+) -> None:
+    """Start the fork server of the change while the base starts and runs, where it runs no line of the change."""
     from ratiba_action.systems.worker_system import WorkerSystem
 
     if isinstance(system, WorkerSystem) and isinstance(base, WorkerSystem):
+        await asyncio.wait(idle_after)  # whether that has failed is for others to say
         await system.start_ahead(base)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from mmap import mmap
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.checks.turn_checks import DetectLanguage
 from ratiba_action.decide.deciding import DecideChange, decide
@@ -18,7 +18,7 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.money.budget import Ledger
-from ratiba_action.run.arm_start import ArmsOfRun, Code, OpenedBase, caught, copy_early, start_all
+from ratiba_action.run.arm_start import ArmsOfRun, Code, OpenedBase, begun, caught, copy_early, start_all, start_base
 from ratiba_action.run.arms import base_inputs, base_of, head_inputs
 from ratiba_action.run.base_commit import BaseInputs, NoBase
 from ratiba_action.run.closed_places import closed_places
@@ -33,7 +33,7 @@ from ratiba_action.run.judging_start import (
     ready_to_judge,
     surroundings_of_judging,
 )
-from ratiba_action.run.model_calls import ModelCalls, open_model_calls
+from ratiba_action.run.model_calls import open_model_calls
 from ratiba_action.run.paid_run import (
     journal_place,
     require_reachable_servers,
@@ -51,8 +51,6 @@ if TYPE_CHECKING:
     from ratiba_action.systems.worker_system import WorkerSystem
     from ratiba_action.systems.workplace import Surroundings
 
-Opened = TypeVar("Opened")
-
 
 @asynccontextmanager
 async def open_services(
@@ -68,8 +66,9 @@ async def open_services(
     """Start everything that a run needs, and end it on every way out.
 
     The database, a worker and what DeepEval runs in start beside each other: each takes about a second. The database
-    begins before any file is copied. Where trials of the base may run, that worker is the base's, and the change is
-    started by the first plan that names it: until then none of its code runs.
+    begins before any file is copied, and files are copied while the gateway's library is loaded. Where trials of the
+    base may run, that worker is the base's, and the change is started by the first plan that names it: until then none
+    of its code runs.
 
     Args:
         scratch: a folder outside the workspace, removed when the run ends.
@@ -88,24 +87,28 @@ async def open_services(
     )
     journal = journal_place(inputs, head) if paid else None
     async with AsyncExitStack() as stack:
-        tenants_open = await stack.enter_async_context(_begun(stack.enter_async_context(open_tenants(inputs, log))))
+        tenants_open = await stack.enter_async_context(begun(stack.enter_async_context(open_tenants(inputs, log))))
         judging = await stack.enter_async_context(open_judging(inputs, head, scratch, log.note))
         opening = CodeOfRun(stack, inputs, scratch)
         code = await opening.open(stack, head, kept=inputs.kept)
+        base = base_of(inputs) if with_base else NoBase(NO_BASE)
+        base_open = None
+        if isinstance(base, BaseInputs):
+            base_open = await stack.enter_async_context(begun(caught(opening.open_base(base))))
+        copied = await stack.enter_async_context(begun(copy_early(code[0])))
         opened = open_model_calls(
             inputs, head, ledger=ledger, log=log, journal=journal, deadline=deadline, judging=judging
         )
         calls, services = await stack.enter_async_context(opened)
-        base = base_of(inputs) if with_base else NoBase(NO_BASE)
-        if isinstance(base, NoBase):
+        judging_ready = await stack.enter_async_context(begun(ready_to_judge(judging, head)))
+        await copied
+        if base_open is None:
             first: Coroutine[Any, Any, OpenedBase | None] = start_all(*code)
         else:
-            await copy_early(code[0])
-            first = caught(opening.open_base(base, calls))
-        tenants, found, _ = await asyncio.gather(tenants_open, first, ready_to_judge(judging, head))
+            first = start_base(stack, await base_open, code, idle_after=() if paid else (tenants_open, judging_ready))
+        tenants, found, _ = await asyncio.gather(tenants_open, first, judging_ready)
         no_base = base.reason if isinstance(base, NoBase) else NO_BASE
         arms = ArmsOfRun(head, opening.open, calls, tenants=tenants, log=log, setups=opening.setups, no_base=no_base)
-        stack.push_async_callback(arms.close)
         if found is None:
             await arms.add_started(code)
         else:
@@ -117,17 +120,6 @@ async def open_services(
             detect_language=_language_detector(head.scenarios),
             stop_rule=partial(FailureLimit, inputs.configuration.suite.max_failed, head.day),
         )
-
-
-@asynccontextmanager
-async def _begun(work: Coroutine[Any, Any, Opened]) -> AsyncIterator["asyncio.Task[Opened]"]:
-    """Work that goes on beside what comes next; it is cancelled and waited for where nobody waits for it any more."""
-    task = asyncio.create_task(work)
-    try:
-        yield task
-    finally:
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
 
 
 open_session = partial(RunSession, open_services)
@@ -260,13 +252,12 @@ class CodeOfRun:
             await _copy(stack, tests, kept)
         return system, await self.judges.open(stack, arm, kept), tests
 
-    async def open_base(self, base: BaseInputs, calls: ModelCalls) -> tuple[ArmInputs, Code]:
-        """Fetch and start the base; whatever is started ends with the run, however far it came."""
+    async def open_base(self, base: BaseInputs) -> tuple[ArmInputs, Code]:
+        """Fetch the base and copy its files; nothing of it runs yet. It ends with the run, however far it came."""
         inputs = self._inputs
         arm = await asyncio.to_thread(base_inputs, inputs, base, self._scratch, github_history(inputs))
-        calls.add_arm(arm)
         code = await self.open(self._stack, arm)
-        await start_all(*code)
+        await copy_early(code[0])
         return arm, code
 
 

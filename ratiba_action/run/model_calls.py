@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequenc
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -145,7 +146,10 @@ class ModelCalls(TrialCalls):
     async def open_gateway(self) -> AsyncIterator[ModelGateway]:
         """The gateway that the system under test calls models through."""
         from ratiba_action.llm.access import listening_host
-        from ratiba_action.llm.server import Gateway  # loads aiohttp
+
+        # It loads aiohttp; the loop goes on meanwhile, so that the database starts and files are copied.
+        await asyncio.to_thread(import_module, "ratiba_action.llm.server")
+        from ratiba_action.llm.server import Gateway
 
         network = self._inputs.environment.get("RATIBA_CONTAINER_NETWORK", "")
         system = self._inputs.configuration.system

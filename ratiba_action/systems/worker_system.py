@@ -170,7 +170,7 @@ class WorkerSystem:
         What goes wrong is left to ``start``, which tries again.
 
         Args:
-            other: of the other arm, started; what it runs has been decided by files that are trusted.
+            other: of the other arm, which need not run yet; what it runs has been decided by files that are trusted.
         """
         if self.runs_in_server == other.runs_in_server and self._runs_no_own_line():
             with contextlib.suppress(WorkerError, OSError):
