@@ -48,6 +48,10 @@ _OTHER_KEYS: Mapping[str, str] = {
 }
 """The key that a type of rule has besides ``value``, as the evaluation harness of the project's sources writes it."""
 
+ONLY_PHRASES = (
+    f"Or let phrases alone decide, and fail what they are not sure of: {{type: {REFUSE}, value: {{judge: false}}}}"
+)
+"""What helps where no judge can be called."""
 _MAX_TURNS = 250
 
 

@@ -16,7 +16,7 @@ from ratiba_action.checks.custom_code import (
     is_address,
     rule_addresses,
 )
-from ratiba_action.checks.failure_rules import CUSTOM, decided_by_judge, is_undecided
+from ratiba_action.checks.failure_rules import CUSTOM, ONLY_PHRASES, REFUSE, decided_by_judge, is_undecided
 from ratiba_action.checks.system_exceptions import exception_check
 from ratiba_action.errors import (
     BudgetError,
@@ -284,9 +284,20 @@ async def _measure(
 
 
 async def _judge_refusal(rule: FailureRule, case: Case, services: RunServices) -> Check:
-    """Let the judge decide about a reply that phrases cannot tell; its answer is exact, as every rule is."""
+    """Let the judge decide about a reply that phrases cannot tell; its answer is exact, as every rule is.
+
+    Raises:
+        ConfigurationError: there is no way to call it.
+    """
     (assertion,) = refusal_assertions([rule])
-    return decided_by_judge(rule, case.transcript, await _score(assertion, case, services))
+    try:
+        score = await _score(assertion, case, services)
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"Phrases are not sure that the reply refuses, and no judge can decide {REFUSE}: {error.problem}",
+            f"{error.remedy} {ONLY_PHRASES}",
+        ) from error
+    return decided_by_judge(rule, case.transcript, score)
 
 
 async def _score(assertion: Assertion, case: Case, services: RunServices) -> Score:

@@ -76,8 +76,7 @@ def _remedy(question: Question) -> str:
     without = {
         **dict.fromkeys(_FLUENCY, "set metrics: {fluency: false} in .github/ratiba.yml"),
         "pytest": "remove the test",
-        "refusal_by_judge": "let phrases alone decide, and fail what they are not sure of: "
-        "{type: must_refuse, value: {judge: false}}",
+        "refusal_by_judge": "let phrases alone decide: {type: must_refuse, value: {judge: false}}",
     }.get(name, "leave the metric out")
     return f"With a judge's key, run ratiba record --scenario {question.scenario_id} --accept; without one, {without}."
 
