@@ -53,6 +53,8 @@ ONLY_PHRASES = (
 )
 """What helps where no judge can be called."""
 _MAX_TURNS = 250
+_TIE = 0.5
+"""The mean of as many yes as no, where several answers make one score: that is no yes."""
 
 
 def key_problem(rule: Mapping[str, Any], keys: Iterable[str]) -> str | None:
@@ -164,7 +166,8 @@ def decided_by_judge(rule: FailureRule, transcript: Transcript, score: Score) ->
     number = refusal_turn(rule.value) or len(transcript.exchanges)
     unsure = refusal_of_turn(transcript, number).describe()
     got = f"decided by the judge: {score.reason or f'score {score.value:g}'}. Phrases are not sure: it {unsure}"
-    return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=score.passed, line=rule.line)
+    passed = score.value > _TIE
+    return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=passed, line=rule.line)
 
 
 def refusal_turn(value: Any) -> int | None:
