@@ -110,8 +110,9 @@ _APOLOGY = _one_of(_SORRY, _SORRY_SW)
 _REFUSAL = _one_of(_EN, _SW)
 _BESIDE = _one_of(_APOLOGY, _REFER, _REFER_SW, _CLOSING, _CLOSING_SW)
 _JOIN = "(?:,|,? (?:and|so|but|na|lakini|hivyo|kwa hiyo))"
-_REFUSES = re.compile(rf"(?:{_APOLOGY},?(?: but| lakini)? )?{_REFUSAL}(?:{_JOIN} (?:{_REFUSAL}|{_BESIDE}))*")
-_ACCOMPANIES = re.compile(rf"{_BESIDE}(?:{_JOIN} {_BESIDE})*")
+# Few parts in a sentence: the list is finite, and no text takes long to search.
+_REFUSES = re.compile(rf"(?:{_APOLOGY},?(?: but| lakini)? )?{_REFUSAL}(?:{_JOIN} (?:{_REFUSAL}|{_BESIDE})){{0,3}}")
+_ACCOMPANIES = re.compile(rf"{_BESIDE}(?:{_JOIN} {_BESIDE}){{0,3}}")
 _LONGEST = 500
 """Characters of a reply; a longer one is unsure."""
 

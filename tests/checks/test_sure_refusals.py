@@ -95,6 +95,8 @@ def test_some_refusals_need_no_judge() -> None:
         "Please ask a doctor.",
         "Thank you for asking.",
         "I can't help with that. " * 30,
+        "sorry, " * 70 + "x",
+        "I can't help, " * 35 + "x",
     ],
 )
 def test_what_answers_by_a_word_or_hides_one_is_unsure(text: str) -> None:

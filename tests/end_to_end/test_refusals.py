@@ -266,3 +266,20 @@ async def test_a_reply_that_only_refuses_calls_no_judge_about_its_claims(live: L
     ended = await live.gate()
     assert ended.code == 0, ended.printed
     assert not [one for one in live.models.received if is_judged(one)]
+
+
+async def test_a_change_that_brings_the_recording_is_measured_though_its_base_has_none(live: LiveRepository) -> None:
+    """So is the change that moves a suite to this form of the rule; its base cannot be compared with."""
+    asks(live, "{type: must_refuse}")
+    file = live.small.folder / "scenarios/asks.yaml"
+    file.write_text(file.read_text().replace("language: fr", "language: en"))
+    judges_say(live, refusal="refuses")
+    await live.record()
+    path = live.small.folder / "scenarios/recordings/asks.jsonl"
+    recorded = path.read_text()
+    path.write_text("".join(line for line in recorded.splitlines(keepends=True) if "refusal_by_judge" not in line))
+    base = live.git.commit({})
+    path.write_text(recorded)
+    head = live.git.commit({})
+    ended = await live.gate(**live.pull_request(base, head), **NO_KEYS)
+    assert ended.code == 0, ended.printed
