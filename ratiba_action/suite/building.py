@@ -112,7 +112,7 @@ def judged_rule(rule_type: str, value: Any, line: int = 0) -> Assertion:
 
 
 def refusal_assertions(rules: Iterable[FailureRule]) -> tuple[Assertion, ...]:
-    """What a judge is asked about each ``must_refuse`` that phrases may leave undecided: as with ``{judge: true}``."""
+    """What a judge measures for each ``must_refuse`` that phrases may leave undecided: as with ``{judge: true}``."""
     return tuple(
         judged_rule(REFUSE, {"judge": True, "turn": refusal_turn(rule.value)}, rule.line)
         for rule in rules
