@@ -137,7 +137,7 @@ def test_a_rule_is_undecided_where_a_reply_is_there_and_phrases_are_not_sure(
 @pytest.mark.parametrize(("value", "passed"), [(0.0, False), (0.5, False), (1.0, True)])
 def test_what_the_judge_says_decides(value: float, *, passed: bool) -> None:
     rule, spoken = FailureRule("must_refuse", None, 7), conversation("Ask her yourself.")
-    score = Score("RefusalByJudgeMetric", "1", value, 0.5, judged=True, reason="turn 1: as it is")
+    score = Score("RefusalByJudgeMetric", "1", value, 0.5, judged=True, reason="0.50 below. turn 1: as it is")
     check = decided_by_judge(rule, spoken, score)
     assert (check.passed, check.turn, check.line) == (passed, 1, 7)
     assert check.got.startswith("decided by the judge: turn 1: as it is. Phrases are not sure")
