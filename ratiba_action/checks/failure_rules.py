@@ -166,8 +166,8 @@ def decided_by_judge(rule: FailureRule, transcript: Transcript, score: Score) ->
     number = refusal_turn(rule.value) or len(transcript.exchanges)
     unsure = refusal_of_turn(transcript, number).describe()
     # What stands before is about a score's distance from its threshold, and here there are two values.
-    said = score.reason[max(score.reason.find(f"turn {number}: "), 0) :]
-    got = f"decided by the judge: {said or f'score {score.value:g}'}. Phrases are not sure: it {unsure}"
+    answer = score.reason[max(score.reason.find(f"turn {number}: "), 0) :]
+    got = f"decided by the judge: {answer or f'score {score.value:g}'}. Phrases are not sure: it {unsure}"
     passed = score.value > _TIE
     return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=passed, line=rule.line)
 
