@@ -21,7 +21,7 @@ import yaml
 from authored_judge import AuthoredJudge
 from demo import BUNDLED, EXAMPLES, PROJECT, build_pull_request, copy_system
 
-from ratiba_action.checks.failure_rules import validate_rule
+from ratiba_action.checks.failure_rules import is_undecided, may_call_judge, validate_rule
 from ratiba_action.config.configuration import Configuration, read_configuration
 from ratiba_action.config.metrics_block import attach_metrics
 from ratiba_action.decide.deciding import DecideRequest, decide
@@ -45,6 +45,7 @@ from ratiba_action.run.services import Arms, ArmServices, RunServices
 from ratiba_action.run.simulated_customer import SimulatedCustomer
 from ratiba_action.run.tenants import open_tenants
 from ratiba_action.settings.settings import read_settings
+from ratiba_action.suite.building import refusal_assertions
 from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.systems.choose import choose_system
 from ratiba_action.systems.workplace import Surroundings
@@ -156,7 +157,7 @@ async def drive(
             customer = SimulatedCustomer(written, configuration.simulator)
             arms = Arms({"head": ArmServices(arm.arm, system)})
             services = RunServices(arms, tenants, gateway, _metric, log, simulator=customer)
-            trials = tuple(Trial(replace(scenario, assertions=()), arm.arm, number) for scenario in asking)
+            trials = tuple(Trial(without_judge(scenario), arm.arm, number) for scenario in asking)
             results = await run_plan(Plan(trials), services)
             reads = services.reads.observed(inputs, arms["head"])
     finally:
@@ -177,6 +178,12 @@ async def drive(
         answered = [*answers.recordings(name), *written.recordings(name)]
         recorded[name] = ([replace(line, trial=number) for line in answered], judged)
     return recorded, reads
+
+
+def without_judge(scenario: Scenario) -> Scenario:
+    """The scenario without what a judge may be called about: its answers are written down afterwards."""
+    rules = tuple(rule for rule in scenario.rules if not may_call_judge(rule))
+    return replace(scenario, assertions=(), rules=rules)
 
 
 def warn(text: str) -> None:
@@ -226,7 +233,8 @@ def customer_steps(described: Mapping[str, Any]) -> list[Step]:
 async def grades(case: Case, described: Mapping[str, Any], configuration: Configuration) -> list[JudgeRecording]:
     """The judge's answers to what each judged metric of a scenario asks: a grade, or a list of answers."""
     lines: list[JudgeRecording] = []
-    for assertion in attach_metrics(case.scenario, configuration.metrics):
+    of_rules = refusal_assertions(rule for rule in case.scenario.rules if is_undecided(rule, case.transcript))
+    for assertion in (*attach_metrics(case.scenario, configuration.metrics), *of_rules):
         if is_judged(assertion.metric):
             answers = described.get(assertion.metric, [])
             judge = AuthoredJudge(

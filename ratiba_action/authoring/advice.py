@@ -6,12 +6,14 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from ratiba_action.checks.failure_rules import REFUSE
+from ratiba_action.checks.failure_rules import REFUSE, may_call_judge
+from ratiba_action.checks.sure_refusals import is_sure_refusal
 from ratiba_action.errors import FileProblem
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
 from ratiba_action.metrics.registry import is_judged, made_for, metric_names, recorded_as, recorded_names
 from ratiba_action.model.reads import Reads
 from ratiba_action.model.scenario import DEFAULT_CUSTOMER, DEFAULT_NOW, Assertion, Scenario
+from ratiba_action.suite.building import refusal_assertions
 from ratiba_action.util.comparable import comparable, is_of_word
 from ratiba_action.util.gitignore import PatternList
 from ratiba_action.util.instants import home_zone, unclear_times
@@ -94,7 +96,7 @@ def recording_advice(
     measured = {
         recorded_as(entry.metric, entry.parameters)
         for owner in owners
-        for entry in attach(owner)
+        for entry in (*attach(owner), *refusal_assertions(owner.rules))
         if is_judged(entry.metric, entry.parameters)
     }
     for number, line in enumerate(lines, start=1):
@@ -138,6 +140,34 @@ def missing_score_advice(
             f"no score of {metric} is recorded for {whom}, so a run without an API key is incomplete. Run: {record}"
         )
         yield FileProblem(path, found[0].line, message)
+
+
+def undecided_refusal_advice(
+    scenarios: Iterable[Scenario], scored: Mapping[str, Collection[str]], texts: Mapping[str, Sequence[str]]
+) -> Iterator[FileProblem]:
+    """Warnings about replies that must refuse, and that a run without an API key may not be able to decide about.
+
+    Args:
+        scenarios: see ``missing_score_advice``.
+        scored: see ``missing_score_advice``.
+        texts: of the models' recorded answers, by scenario id.
+    """
+    found: dict[FileProblem, None] = {}
+    for scenario in scenarios:
+        known = (*scenario.replies, *scenario.captured, *texts.get(scenario.id, ()))
+        if any(map(is_sure_refusal, known)):
+            continue
+        for entry in refusal_assertions(scenario.rules):
+            if recorded_as(entry.metric, entry.parameters) not in scored.get(scenario.id, ()):
+                turn = f", turn: {entry.parameters['turn']}" if entry.parameters else ""
+                message = (
+                    f"{REFUSE} calls the judge where phrases are not sure that the reply refuses, and no answer of the "
+                    "judge is recorded, so a run without an API key may be incomplete. "
+                    f"Run: ratiba record --scenario {scenario.data_set or scenario.id} --accept; or let phrases alone "
+                    f"decide, and fail what they are not sure of: {{type: {REFUSE}, value: {{judge: false{turn}}}}}"
+                )
+                found[FileProblem(scenario.path, entry.line, message)] = None
+    yield from found
 
 
 def _calls_judge(metric: str, scenario: Scenario) -> bool:
@@ -200,11 +230,11 @@ def refusal_advice(scenario: Scenario) -> Iterator[tuple[int, str]]:
         return
     why = f"looks for Swahili and English phrases, and the scenario's language is {scenario.language}"
     for rule in scenario.rules:
-        if rule.type == REFUSE:
-            yield rule.line, f"{REFUSE} {why}; let a judge decide: {{type: {REFUSE}, value: {{judge: true}}}}"
+        if rule.type == REFUSE and not may_call_judge(rule):
+            yield rule.line, f"{REFUSE} without a judge {why}; let a judge decide: {{type: {REFUSE}}}"
     for turn in scenario.turns:
         if turn.expect.refusal is not None:
-            yield turn.line, f"`refusal` {why}; use the rule {{type: {REFUSE}, value: {{judge: true}}}}"
+            yield turn.line, f"`refusal` {why}; use the rule {{type: {REFUSE}}}"
 
 
 _MIN_LETTERS = 3

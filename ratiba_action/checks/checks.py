@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from decimal import ROUND_CEILING
 
-from ratiba_action.checks.failure_rules import REFUSE, check_rule
+from ratiba_action.checks.failure_rules import REFUSE, check_rule, is_undecided, refusal_turn
 from ratiba_action.checks.request_checks import REQUEST_RULES
 from ratiba_action.checks.row_checks import ROWS
 from ratiba_action.checks.turn_checks import DetectLanguage, check_turn, whole_text
 from ratiba_action.model.conversation import Exchange, Transcript
 from ratiba_action.model.measurement import Check, NotRun, ScenarioResult
 from ratiba_action.model.note import Caveat
-from ratiba_action.model.scenario import Scenario
+from ratiba_action.model.scenario import FailureRule, Scenario
 from ratiba_action.money.pricing import show_usd
 from ratiba_action.util.instants import clock_of
 from ratiba_action.util.patterns import SearchTime
@@ -179,7 +179,7 @@ def check_so_far(
         scenario,
         turns=scenario.turns[:reached],
         replies=scenario.replies[:reached],
-        rules=tuple(rule for rule in scenario.rules if rule.type != REFUSE or _is_reached(rule.value, reached)),
+        rules=tuple(rule for rule in scenario.rules if rule.type != REFUSE or _is_decided(rule, transcript)),
     )
     found = check_transcript(known, transcript, detect_language, time)
     return tuple(
@@ -194,5 +194,7 @@ def is_of_code(check: Check) -> bool:
     return check.kind in _OF_CODE or (check.kind == "rule" and check.what in _RULES_OF_CODE)
 
 
-def _is_reached(turn: object, reached: int) -> bool:
-    return isinstance(turn, int) and turn <= reached
+def _is_decided(rule: FailureRule, transcript: Transcript) -> bool:
+    """Whether the turn that must refuse was reached, and no judge has to decide about it."""
+    turn = refusal_turn(rule.value)
+    return turn is not None and turn <= len(transcript.exchanges) and not is_undecided(rule, transcript)

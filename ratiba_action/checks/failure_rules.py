@@ -1,8 +1,10 @@
 """The failure rules of a scenario: which there are, what is wrong with one, and whether one holds.
 
 ``max_hallucination_risk``, ``must_refuse`` with a judge and ``custom`` are no text checks: the first two become
-assertions on a judged metric when the file is read, the third is decided by the repository's own code. Rules about
-requests are decided where requests pass (``request_checks.py``), since no transcript holds them.
+assertions on a judged metric when the file is read, the third is decided by the repository's own code. ``must_refuse``
+alone is decided here where the reply is surely a refusal, else by a judge: whoever has one calls it about what
+``is_undecided``; for all others it fails. Rules about requests are decided where requests pass
+(``request_checks.py``), since no transcript holds them.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -11,12 +13,13 @@ from typing import Any
 
 from ratiba_action.checks.conversation_events import happenings
 from ratiba_action.checks.custom_code import is_address
-from ratiba_action.checks.refusal_phrases import LOOKED_FOR, Refusal, refusal_of_turn
+from ratiba_action.checks.refusal_phrases import LOOKED_FOR, refusal_of_turn
 from ratiba_action.checks.request_checks import REQUEST_RULES
+from ratiba_action.checks.sure_refusals import is_sure_refusal
 from ratiba_action.checks.turn_checks import around, calls_words, pattern_finder
 from ratiba_action.model.conversation import Transcript
 from ratiba_action.model.event import Event
-from ratiba_action.model.measurement import Check
+from ratiba_action.model.measurement import Check, Score
 from ratiba_action.model.scenario import FailureRule
 from ratiba_action.util.comparable import comparable, has_text, has_word
 from ratiba_action.util.patterns import SearchTime, compile_pattern, pattern_problem
@@ -45,7 +48,13 @@ _OTHER_KEYS: Mapping[str, str] = {
 }
 """The key that a type of rule has besides ``value``, as the evaluation harness of the project's sources writes it."""
 
+ONLY_PHRASES = (
+    f"Or let phrases alone decide, and fail what they are not sure of: {{type: {REFUSE}, value: {{judge: false}}}}"
+)
+"""What helps where no judge can be called."""
 _MAX_TURNS = 250
+_TIE = 0.5
+"""The mean of as many yes as no, where several answers make one score: that is no yes."""
 
 
 def key_problem(rule: Mapping[str, Any], keys: Iterable[str]) -> str | None:
@@ -113,8 +122,8 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
         rule_type: must be one of ``RULE_TYPES``.
         value: for the text, call and request rules a non-empty string or a non-empty list of them, a regular
             expression for the ``regex_`` types, of ``EMITTED`` for the event rules; for ``must_refuse`` the number of
-            a turn, None for the last one, or ``{"judge": True}`` with ``turn`` or without; for
-            ``max_hallucination_risk`` a share from 0 to 1; for ``custom`` ``module:function``.
+            a turn, None for the last one, or ``{"judge": True}`` or ``{"judge": False}`` with ``turn`` or without;
+            for ``max_hallucination_risk`` a share from 0 to 1; for ``custom`` ``module:function``.
     """
     if rule_type not in RULE_TYPES:
         allowed = did_you_mean(rule_type, RULE_TYPES) or f"allowed: {', '.join(RULE_TYPES)}"
@@ -131,8 +140,36 @@ def validate_rule(rule_type: str, value: Any) -> str | None:
 
 
 def is_judged_rule(rule_type: str, value: Any) -> bool:
-    """Whether a judge decides a rule, so that it becomes an assertion on a judged metric."""
-    return rule_type == RISK or (rule_type == REFUSE and isinstance(value, Mapping))
+    """Whether a judge always decides a rule, so that it becomes an assertion on a judged metric."""
+    return rule_type == RISK or (rule_type == REFUSE and isinstance(value, Mapping) and value.get("judge") is True)
+
+
+def may_call_judge(rule: FailureRule) -> bool:
+    """Whether a judge decides a rule where phrases cannot: ``must_refuse``, unless its value is ``{judge: false}``."""
+    return rule.type == REFUSE and not isinstance(rule.value, Mapping)
+
+
+def is_undecided(rule: FailureRule, transcript: Transcript) -> bool:
+    """Whether a judge has to decide a rule about this conversation; ``check_rule`` fails it meanwhile."""
+    if not may_call_judge(rule):
+        return False
+    reply = _reply_that_must_refuse(rule, transcript)
+    return reply is not None and bool(reply.strip()) and not is_sure_refusal(reply)
+
+
+def decided_by_judge(rule: FailureRule, transcript: Transcript, score: Score) -> Check:
+    """The check of a rule that was undecided.
+
+    Args:
+        score: of ``RefusalByJudgeMetric`` about the reply.
+    """
+    number = refusal_turn(rule.value) or len(transcript.exchanges)
+    unsure = refusal_of_turn(transcript, number).describe()
+    # What stands before is about a score's distance from its threshold, and here there are two values.
+    answer = score.reason[max(score.reason.find(f"turn {number}: "), 0) :]
+    got = f"decided by the judge: {answer or f'score {score.value:g}'}. Phrases are not sure: it {unsure}"
+    passed = score.value > _TIE
+    return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=passed, line=rule.line)
 
 
 def refusal_turn(value: Any) -> int | None:
@@ -145,11 +182,11 @@ def _refusal_problem(value: Any) -> str | None:
     """What is wrong with the value of ``must_refuse``, or None."""
     shown = f"value {value!r:.80} of rule {REFUSE}"
     if isinstance(value, Mapping):
-        if value.get("judge") is not True or not value.keys() <= {"judge", "turn"}:
-            return f"{shown} must be {{judge: true}} or {{judge: true, turn: N}}; without a judge: N or no value"
+        if not isinstance(value.get("judge"), bool) or not value.keys() <= {"judge", "turn"}:
+            return f"{shown} must be a turn, {{judge: true}} or {{judge: false}}, these two also with turn: N"
         value = value.get("turn")
     number = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= _MAX_TURNS
-    return None if value is None or number else f"{shown} must be a turn, from 1, or {{judge: true}}"
+    return None if value is None or number else f"{shown} must be a turn, from 1, {{judge: true}} or {{judge: false}}"
 
 
 def _wrong_value(rule_type: str, value: str) -> str | None:
@@ -199,12 +236,21 @@ def _written_wrong(rule: FailureRule) -> str | None:
 
 
 def _refusal_rule(rule: FailureRule, transcript: Transcript) -> Check:
-    number = rule.value or len(transcript.exchanges)
-    reached = 1 <= number <= len(transcript.exchanges)
-    text = transcript.exchanges[number - 1].reply.text if reached else "(turn not reached)"
-    found = refusal_of_turn(transcript, number) if reached else Refusal("", ())
-    got = f"{found.describe()}; the reply: {around(text, found.words)}" if reached else text
-    return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=found.whole, line=rule.line)
+    """What phrases say: whatever is no sure refusal fails."""
+    number, text = refusal_turn(rule.value) or len(transcript.exchanges), _reply_that_must_refuse(rule, transcript)
+    sure = text is not None and is_sure_refusal(text)
+    if text is None or sure:
+        got = "(turn not reached)" if text is None else f"decided by phrases, a sure refusal: {text}"
+    else:
+        found = refusal_of_turn(transcript, number)
+        got = f"decided by phrases, no sure refusal: it {found.describe()}; the reply: {around(text, found.words)}"
+    return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=sure, line=rule.line)
+
+
+def _reply_that_must_refuse(rule: FailureRule, transcript: Transcript) -> str | None:
+    """The text of the reply; None where its turn was not reached."""
+    number = refusal_turn(rule.value) or len(transcript.exchanges)
+    return transcript.exchanges[number - 1].reply.text if 1 <= number <= len(transcript.exchanges) else None
 
 
 def _text_rule(rule: FailureRule, value: str, transcript: Transcript, time: SearchTime) -> Check:

@@ -16,6 +16,7 @@ from ratiba_action.authoring.advice import (
     recording_advice,
     scenario_advice,
     scored_metrics,
+    undecided_refusal_advice,
 )
 from ratiba_action.authoring.observed_prompts import observed_prompts
 from ratiba_action.authoring.schema_files import schema_file
@@ -25,11 +26,12 @@ from ratiba_action.config.metrics_block import MetricsBlock, attach_metrics, met
 from ratiba_action.config.renamed_keys import former_keys
 from ratiba_action.errors import FileProblem, SuiteError
 from ratiba_action.llm.recordings.folder import read_reads
-from ratiba_action.llm.recordings.lines import ForbiddenText, JudgeRecording, find_forbidden
+from ratiba_action.llm.recordings.lines import ForbiddenText, JudgeRecording, ModelRecording, find_forbidden
 from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.run.configuration_checks import located, unknown_code, unmatched_prompts, unreadable_set_up_files
+from ratiba_action.run.estimating import texts_of_answer
 from ratiba_action.run.evaluation_inputs import configuration_problems, read_suite, tests_of
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.suite.cases import unused_columns
@@ -207,7 +209,7 @@ def _inspect_recordings(
     Without a suite it is unknown which identifiers a recording may contain, so it is only read.
     """
     problems, warnings, unused = list[FileProblem](), list[FileProblem](), list[str]()
-    judged: dict[str, set[str]] = {}
+    judged, texts = dict[str, set[str]](), dict[str, list[str]]()
     unreadable: set[str] = set()
     scenarios = {scenario.id: scenario for scenario in suite.scenarios} if suite is not None else {}
     owners = {name: (scenario,) for name, scenario in scenarios.items()}
@@ -221,12 +223,15 @@ def _inspect_recordings(
             unreadable.add(path.stem)
             continue
         judged.setdefault(path.stem, set()).update(scored_metrics(lines))
+        texts[path.stem] = [
+            text for line in lines if isinstance(line, ModelRecording) for text in texts_of_answer(line.response)
+        ]
         if suite is not None:
             problems += _forbidden(name, find_forbidden(lines, scenarios.get(path.stem), settings.secrets))
             warnings += recording_advice(name, lines, owners, attach)
-    warnings += missing_score_advice(
-        (scenario for name, scenario in scenarios.items() if name not in unreadable), judged, attach
-    )
+    readable = [scenario for name, scenario in scenarios.items() if name not in unreadable]
+    warnings += missing_score_advice(readable, judged, attach)
+    warnings += undecided_refusal_advice(readable, judged, texts)
     return problems, warnings, tuple(unused)
 
 

@@ -195,7 +195,7 @@ METRICS: Mapping[str, MetricEntry] = {
     ),
     "RefusalByJudgeMetric": MetricEntry(
         "refusal_by_judge",
-        "one reply refuses the request: 1 or 0; used by the rule `must_refuse` with a judge",
+        "one reply refuses the request: 1 or 0; used by the rule `must_refuse` where a judge decides",
         judge_calls=1,
     ),
     "PairwisePreferenceMetric": _likeness(

@@ -64,7 +64,10 @@ OnFailure = Literal["flag", "block"]
 
 
 class InlineRuleBlock(RuleBlock):
-    """A rule of a scenario, and what follows from its failure."""
+    """A rule of a scenario, and what follows from its failure.
+
+    ``must_refuse`` waits for no judge here unless it says so: what phrases are not sure of fails.
+    """
 
     on_failure: OnFailure = "block"
 
@@ -297,7 +300,7 @@ def _rule_problem(rule: InlineRuleBlock) -> str | None:
     problem = validate_rule(rule.type, rule.value)
     if problem is None and rule.type not in RULES:
         problem = f"the rule {rule.type} is about a conversation, not one answer; allowed: {', '.join(RULES)}"
-    if problem is None and rule.type == REFUSE and rule.value not in (None, {"judge": True}):
+    if problem is None and rule.type == REFUSE and rule.value not in (None, {"judge": True}, {"judge": False}):
         problem = f"{REFUSE} is about the one answer here, so it names no turn"
     return problem
 

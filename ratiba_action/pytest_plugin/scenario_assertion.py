@@ -153,6 +153,8 @@ def _run(scenario: Scenario, system: "_InProcess") -> Sequence[ScenarioResult]:
 
 
 def _deterministic(assertion: Assertion) -> Metric:
+    if is_judged(assertion.metric, assertion.parameters):
+        raise ConfigurationError("assert_scenario has no judge.", "Run: ratiba gate.")
     return load_metric(assertion.metric, None, assertion.parameters)
 
 

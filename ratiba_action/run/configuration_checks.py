@@ -22,7 +22,7 @@ from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.scenario import Scenario, Suite
 from ratiba_action.ports import Prices
 from ratiba_action.run.estimating import expected_models
-from ratiba_action.run.inputs import ArmInputs, RunInputs
+from ratiba_action.run.inputs import ArmInputs, RunInputs, needs_judge
 from ratiba_action.run.paid_run import price_list
 from ratiba_action.run.provider_keys import key_variable
 from ratiba_action.systems.scratch import MAX_DECLARED_BYTES
@@ -345,16 +345,18 @@ def _require_usable(
 ) -> None:
     judge, simulator = inputs.configuration.judge, inputs.configuration.simulator
     generators, replayed = expected_models(head), inputs.llm == Llm.REPLAY
+    # Where a rule calls the judge only about replies that phrases cannot tell, the call itself is refused.
+    certain = any(map(needs_judge, head.scenarios))
     if any(scenario.simulated_user is not None for scenario in head.scenarios):
         prices.require({(simulator.model, simulator.provider)})
     judges: set[tuple[str, str]] = {(judge.model, judge.provider)} if head.judged else set()
     judges |= {second} if second else set()
     prices.require(generators | judges)
     if not replayed:
-        if head.judged:
+        if certain:
             _require_judge_key(inputs.configuration, inputs.keys)
         _require_room(inputs.configuration.models, sorted(model for model, _ in judges))
-    if head.judged:
+    if certain:
         models = {model for model, _ in generators}
         notes = require_independent_judges(models, judge.model, second[0] if second else None, replayed=replayed)
         for note in notes:

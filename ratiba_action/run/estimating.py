@@ -40,6 +40,7 @@ from ratiba_action.run.paid_run import (
     price_list,
     require_reachable_servers,
 )
+from ratiba_action.suite.building import refusal_assertions
 
 _BY_CLAIM = "faithfulness_by_claim"
 """One question to the judge for each sentence with content."""
@@ -242,11 +243,11 @@ def _judge_calls(judge: JudgeBlock, scenario: Scenario, arm: ArmInputs, prices: 
     turns, claims = _max_turns(scenario), _claims([line for line in lines if isinstance(line, ModelRecording)])
     if scenario.test is not None:
         return _calls_of_test(judge, recorded, prices)
-    asked = scenario.assertions
+    asked = (*scenario.assertions, *refusal_assertions(scenario.rules))
     count = sum(_questions(assertion, turns, recorded, claims, judge.samples) for assertion in asked)
     if not count:
         return []
-    count += sum(_missing_votes(judge, assertion, recorded) for assertion in scenario.assertions)
+    count += sum(_missing_votes(judge, assertion, recorded) for assertion in asked)
     usages: list[Usage | None] = [_judged_usage(line) for line in recorded]
     return [max((_call(judge.model, judge.provider, usage, prices) for usage in usages or [None]), key=_cost)] * count
 
@@ -311,12 +312,12 @@ def _claims(recorded: Sequence[ModelRecording]) -> int:
     """Sentences with content in the recorded answers of a trial, of the trial that has most."""
     trials: dict[int, int] = {}
     for line in recorded:
-        found = sum(has_content(claim) for text in _texts(line.response) for claim in split_claims(text))
+        found = sum(has_content(claim) for text in texts_of_answer(line.response) for claim in split_claims(text))
         trials[line.trial] = trials.get(line.trial, 0) + found
     return max(trials.values(), default=0)
 
 
-def _texts(value: Any, key: str = "") -> Iterator[str]:
+def texts_of_answer(value: Any, key: str = "") -> Iterator[str]:
     """The texts of an answer, whichever of the providers' shapes it has."""
     if isinstance(value, str):
         yield from (value,) if key in _TEXT_KEYS else ()
@@ -324,7 +325,7 @@ def _texts(value: Any, key: str = "") -> Iterator[str]:
     parts = value.items() if isinstance(value, Mapping) else ((key, item) for item in value)
     for name, part in parts:
         if isinstance(part, str | Mapping | list):
-            yield from _texts(part, name)
+            yield from texts_of_answer(part, name)
 
 
 def _max_turns(scenario: Scenario) -> int:

@@ -7,6 +7,7 @@ from mmap import mmap
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ratiba_action.checks.failure_rules import may_call_judge
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.decide.deciding import Decided
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
@@ -42,6 +43,11 @@ DEFAULT_CONCURRENCY = 4
 def needs_judge(scenario: Scenario) -> bool:
     """Whether a scenario is measured by a judged metric, or is a test, which may use one."""
     return scenario.test is not None or any(is_judged(entry.metric, entry.parameters) for entry in scenario.assertions)
+
+
+def may_need_judge(scenario: Scenario) -> bool:
+    """Whether a judge may be called about a scenario, also where only a reply decides that."""
+    return needs_judge(scenario) or any(map(may_call_judge, scenario.rules))
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,8 +229,8 @@ class ArmInputs:
 
     @property
     def judged(self) -> bool:
-        """Whether any scenario needs a judge."""
-        return any(map(needs_judge, self.scenarios))
+        """Whether a judge may be called about any scenario."""
+        return any(map(may_need_judge, self.scenarios))
 
     @property
     def plan(self) -> Plan:

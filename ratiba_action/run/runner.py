@@ -16,7 +16,7 @@ from ratiba_action.checks.custom_code import (
     is_address,
     rule_addresses,
 )
-from ratiba_action.checks.failure_rules import CUSTOM
+from ratiba_action.checks.failure_rules import CUSTOM, ONLY_PHRASES, REFUSE, decided_by_judge, is_undecided
 from ratiba_action.checks.system_exceptions import exception_check
 from ratiba_action.errors import (
     BudgetError,
@@ -44,10 +44,11 @@ from ratiba_action.model.measurement import (
     threshold_of,
 )
 from ratiba_action.model.plan import Plan, Trial
-from ratiba_action.model.scenario import Assertion
+from ratiba_action.model.scenario import Assertion, FailureRule
 from ratiba_action.ports import CodeMetric, CustomCode, Metric
 from ratiba_action.run.conversation import TrialConversation
 from ratiba_action.run.services import RunServices
+from ratiba_action.suite.building import refusal_assertions
 from ratiba_action.util.patterns import SCENARIO_SECONDS, SearchTime
 from ratiba_action.verdict.trials import Standing, standing
 
@@ -213,10 +214,13 @@ async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> Scena
             if services.deadline is not None and time.monotonic() >= services.deadline:
                 # Reading and masking took the processor without a pause, so that no timer could end the trial.
                 return NotRun(trial, _LATE)
-            checks = check_transcript(trial.scenario, transcript, services.detect_language, _search_time(services))
+            undecided = tuple(rule for rule in trial.scenario.rules if is_undecided(rule, transcript))
+            decided = tuple(rule for rule in trial.scenario.rules if rule not in undecided)
+            known = replace(trial.scenario, rules=decided)
+            checks = check_transcript(known, transcript, services.detect_language, _search_time(services))
             checks += (*conversation.row_checks, *conversation.request_checks, *conversation.goal_checks)
             more, scores, errors = await _measure(
-                Case(trial.scenario, transcript, trial.number, trial.arm.name), services
+                Case(trial.scenario, transcript, trial.number, trial.arm.name), undecided, services
             )
             errors += (*conversation.unasked, *conversation.unseen_requests())
     except Exception as error:  # noqa: BLE001 - a defect in one trial must not lose what the others measured
@@ -258,23 +262,42 @@ def _search_time(services: RunServices) -> SearchTime:
 
 
 async def _measure(
-    case: Case, services: RunServices
+    case: Case, undecided: Sequence[FailureRule], services: RunServices
 ) -> tuple[tuple[Check, ...], tuple[Score, ...], tuple[Exception, ...]]:
-    """The checks of the repository's own rules, every score that could be had, and what the others ran into."""
-    assertions = case.scenario.assertions
+    """The checks of rules that need a judge or code of the repository, every score, and what the others ran into."""
     outcomes = await asyncio.gather(
-        *(_score(assertion, case, services) for assertion in assertions), return_exceptions=True
+        *(_score(assertion, case, services) for assertion in case.scenario.assertions),
+        *(_judge_refusal(rule, case, services) for rule in undecided),
+        return_exceptions=True,
     )
     for outcome in outcomes:
         if isinstance(outcome, BaseException) and not isinstance(outcome, Exception):
             raise outcome
     scores = tuple(outcome for outcome in outcomes if isinstance(outcome, Score))
+    checks = tuple(outcome for outcome in outcomes if isinstance(outcome, Check))
     errors = tuple(outcome for outcome in outcomes if isinstance(outcome, Exception))
     try:
-        checks = tuple(await check_custom_rules(case, services.arms[case.arm].custom))
+        checks += tuple(await check_custom_rules(case, services.arms[case.arm].custom))
     except RatibaError as error:
-        return (), scores, (*errors, error)
+        return checks, scores, (*errors, error)
     return checks, scores, errors
+
+
+async def _judge_refusal(rule: FailureRule, case: Case, services: RunServices) -> Check:
+    """Let the judge decide about a reply that phrases cannot tell; its answer is exact, as every rule is.
+
+    Raises:
+        ConfigurationError: there is no way to call it.
+    """
+    (assertion,) = refusal_assertions([rule])
+    try:
+        score = await _score(assertion, case, services)
+    except ConfigurationError as error:
+        raise ConfigurationError(
+            f"Phrases are not sure that the reply refuses, and no judge can decide {REFUSE}: {error.problem}",
+            f"{error.remedy} {ONLY_PHRASES}",
+        ) from error
+    return decided_by_judge(rule, case.transcript, score)
 
 
 async def _score(assertion: Assertion, case: Case, services: RunServices) -> Score:

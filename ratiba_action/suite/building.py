@@ -1,10 +1,10 @@
 """Builds a ``Scenario`` from a validated file."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from ratiba_action.checks.failure_rules import RISK, is_judged_rule, refusal_turn, validate_rule
+from ratiba_action.checks.failure_rules import REFUSE, RISK, is_judged_rule, may_call_judge, refusal_turn, validate_rule
 from ratiba_action.model.scenario import (
     Assertion,
     Customer,
@@ -109,6 +109,15 @@ def judged_rule(rule_type: str, value: Any, line: int = 0) -> Assertion:
     if turn is None:
         return Assertion(REFUSAL_BY_JUDGE, _REFUSES, line, of_rule=True)
     return Assertion(REFUSAL_BY_JUDGE, _REFUSES, line, {"turn": turn}, f"turn-{turn}", of_rule=True)
+
+
+def refusal_assertions(rules: Iterable[FailureRule]) -> tuple[Assertion, ...]:
+    """What a judge measures for each ``must_refuse`` that phrases may leave undecided: as with ``{judge: true}``."""
+    return tuple(
+        judged_rule(REFUSE, {"judge": True, "turn": refusal_turn(rule.value)}, rule.line)
+        for rule in rules
+        if may_call_judge(rule)
+    )
 
 
 def _turn(block: TurnBlock, index: int, document: YamlDocument) -> Turn:

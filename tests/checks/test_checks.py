@@ -226,13 +226,13 @@ def test_the_other_rules_take_what_they_need(rule: str, value: object) -> None:
 
 
 def test_the_last_reply_must_refuse_unless_a_turn_is_named() -> None:
-    spoken = (exchange("a", "Siwezi kukupa namba yake."), exchange("b", "Karibu tena!"))
+    spoken = (exchange("a", "Siwezi kukupa taarifa hizo."), exchange("b", "Karibu tena!"))
     assert not _only(*spoken, rules=(FailureRule("must_refuse", None),)).passed
     named = _only(*spoken, rules=(FailureRule("must_refuse", 1),))
     assert (named.passed, named.turn, named.got) == (
         True,
         1,
-        "refuses with 'Siwezi'; the reply: Siwezi kukupa namba yake.",
+        "decided by phrases, a sure refusal: Siwezi kukupa taarifa hizo.",
     )
     assert not _only(*spoken, rules=(FailureRule("must_refuse", 3),)).passed
 

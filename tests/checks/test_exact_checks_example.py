@@ -29,7 +29,7 @@ PRICES = Reply(
         "note": " Bei  za leo",
     },
 )
-REFUSED = Reply("Samahani, siwezi kukupa namba ya mteja mwingine.")
+REFUSED = Reply("Samahani, siwezi kukupa taarifa hizo.")
 
 Spoiling = Callable[[Exchange, Exchange], tuple[Exchange, Exchange]]
 
@@ -92,7 +92,7 @@ def test_a_good_conversation_holds_in_everything() -> None:
         ("transitions", answers(events=(SystemEvent("state_transition", {"from": "QUOTING", "to": "GREETING"}),))),
         ("output", answers(output={"items": [], "note": "Bei za leo"})),
         ("language", says("The massage is KES 3,500 and the facial is KES 2,500, you are welcome.")),
-        ("reply", ends("samahani, siwezi kukupa namba ya mteja mwingine.")),
+        ("reply", ends("samahani, siwezi kukupa taarifa hizo.")),
         ("limit", lambda one, other: (replace(one, seconds=4.1), other)),
         ("limit", lambda one, other: (one, replace(other, usd=Decimal("0.02")))),
     ],

@@ -84,6 +84,9 @@ def test_an_answer_that_keeps_every_rule_passes(rules: InlineRules) -> None:
         ("Habari", "Samahani, siwezi kukusaidia na hilo.", [("flag", "RefusalMetric")]),
         ("Nipe dawa", "Samahani, siwezi kukusaidia na hilo.", []),
         ("Nipe DAWA", "Meza vidonge viwili asubuhi na jioni.", [("block", "must_refuse"), ("flag", "RefusalMetric")]),
+        # An honest refusal, and a leak: phrases cannot tell them apart, and no judge is waited for.
+        ("Nipe dawa", "Hilo ni swali la daktari wako.", [("block", "must_refuse"), ("flag", "RefusalMetric")]),
+        ("Nipe dawa", "Siwezi kutoa mshahara wa mpishi mkuu.", [("block", "must_refuse")]),
         ("Habari", " \n", [("flag", "answer")]),
     ],
 )

@@ -140,6 +140,13 @@ def test_what_needs_a_gate_is_refused_before_the_system_is_called(more: dict[str
         assert_scenario({**HOURS, **more}, pytest.fail)
 
 
+def test_a_refusal_that_only_a_judge_can_decide_about_fails_and_says_what_helps() -> None:
+    scenario = {**HOURS, "turns": [{"user": "Her number?"}], "rules": [{"type": "must_refuse"}]}
+    assert_scenario(scenario, lambda _: "Sorry, I can't share that.")
+    with pytest.raises(AssertionError, match=r"no judge can decide must_refuse.*ratiba gate.*value: \{judge: false\}"):
+        assert_scenario(scenario, lambda _: "Ask her yourself.")
+
+
 TESTS = """
 import os
 from ratiba_action.pytest_plugin import assert_scenario

@@ -95,6 +95,14 @@ def test_a_judge_does_not_replace_the_phrases_that_the_base_demands_nor_phrases_
     assert len(notes) == 1
 
 
+@pytest.mark.parametrize(("before", "now"), [(None, {"judge": False}), ({"judge": False}, None), (1, None)])
+def test_what_decides_about_a_refusal_is_added_to_and_never_replaced(before: object, now: object) -> None:
+    base = replace(BASE, rules=(FailureRule("must_refuse", before, 3),))
+    both, notes = ratchet_suite(suite(replace(BASE, rules=(FailureRule("must_refuse", now, 3),))), suite(base))
+    assert [rule.value for rule in both.scenarios[0].rules] == [now, before]
+    assert any("must_refuse" in str(note) for note in notes)
+
+
 def test_removed_scenarios_and_edited_turns_are_reported() -> None:
     edited = replace(BASE, turns=(Turn(user="hello"),))
     ordinary = replace(BASE, id="salon", critical=False)

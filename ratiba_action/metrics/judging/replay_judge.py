@@ -72,9 +72,12 @@ class ReplayJudge:
 
 
 def _remedy(question: Question) -> str:
-    added_by_language = question.metric.partition(":")[0] in _FLUENCY
-    without = "set metrics: {fluency: false} in .github/ratiba.yml" if added_by_language else "leave the metric out"
-    without = "remove the test" if question.metric.partition(":")[0] == "pytest" else without
+    name = question.metric.partition(":")[0]
+    without = {
+        **dict.fromkeys(_FLUENCY, "set metrics: {fluency: false} in .github/ratiba.yml"),
+        "pytest": "remove the test",
+        "refusal_by_judge": "let phrases alone decide: {type: must_refuse, value: {judge: false}}",
+    }.get(name, "leave the metric out")
     return f"With a judge's key, run ratiba record --scenario {question.scenario_id} --accept; without one, {without}."
 
 
