@@ -11,6 +11,11 @@ _MIN_SHARE = 0.1
 """A share of passes nearer to 0 or 1 is not known from so few scores."""
 
 
+def is_coin(scores: Sequence[float]) -> bool:
+    """Whether a judge answers 0 or 1 and nothing else, as far as ten scores or more show it."""
+    return len(scores) >= _MIN_SCORES and set(scores) == {0.0, 1.0}
+
+
 def detectable_by_coin(share: float, scenarios: int, samples: int) -> float:
     """The smallest drop that is found with 80 % power where a score is the mean of answers of 0 or 1.
 
@@ -36,7 +41,7 @@ def coarse_judges(scores: Mapping[str, Sequence[float]], scenarios: Mapping[str,
     found: list[str] = []
     for metric, values in sorted(scores.items()):
         number = scenarios.get(metric, 0)
-        if len(values) < _MIN_SCORES or set(values) != {0.0, 1.0} or number < 2:  # noqa: PLR2004 - a mean needs two
+        if not is_coin(values) or number < 2:  # noqa: PLR2004 - a mean needs two
             continue
         share = min(max(sum(values) / len(values), _MIN_SHARE), 1 - _MIN_SHARE)
         drops = {count: detectable_by_coin(share, number, count) * 100 for count in {samples, *_SAMPLES}}

@@ -16,6 +16,7 @@ from ratiba_action.util.text import few, plural
 from ratiba_action.verdict.comparison import Wanted, points
 from ratiba_action.verdict.conversation_cost import conversation_cost
 from ratiba_action.verdict.decline import find_decline, note_of_decline
+from ratiba_action.verdict.judge_levels import is_coin
 from ratiba_action.verdict.pairing import content_digest, results_of
 from ratiba_action.verdict.quarantine import quarantine_in_force
 from ratiba_action.verdict.rules.findings import sentence
@@ -110,8 +111,25 @@ def weigh(evidence: Evidence, otherwise: Verdict) -> Plan | Verdict:
     if found.tier is Tier.REGRESSION:
         return replace(compared, conclusion=Conclusion.FAILED, reason=found.reason, action=_look_at(found), warnings=())
     if found.tier is Tier.UNCLEAR:
-        return _inconclusive(compared, found.reason, "Add scenarios, or more trials of them, to see smaller drops.")
+        return _inconclusive(compared, found.reason, _to_see_more(evidence))
     return replace(compared, reason=f"{otherwise.reason} {found.reason}")
+
+
+def _to_see_more(evidence: Evidence) -> str:
+    """What makes smaller drops visible: a judge of 0 or 1 is so noisy that further scenarios are a dear way."""
+    given: dict[str, list[float]] = {}
+    for score in (score for result in evidence.results if isinstance(result, Scored) for score in result.scores):
+        # The mean of several samples has more levels, so only scores of one sample are these.
+        if score.judged:
+            given.setdefault(score.metric, []).append(score.value)
+    coins = sorted(metric for metric, values in given.items() if is_coin(values))
+    if not coins:
+        return "Add scenarios, or more trials of them, to see smaller drops."
+    verb = "answers" if len(coins) == 1 else "answer"
+    return (
+        f"{few(coins, _NAMED)} {verb} only 0 or 1, as noisy as a coin: to see smaller drops, set judge.samples: 3, "
+        "let the judge use a rubric of several levels, or add scenarios."
+    )
 
 
 def _inconclusive(verdict: Verdict, doubt: str, action: str) -> Verdict:

@@ -138,6 +138,27 @@ def test_one_scenario_that_cannot_be_measured_again_is_unclear_without_an_interv
     assert (comparison.tier, comparison.low, found.conclusion) == (Tier.UNCLEAR, None, Conclusion.INCONCLUSIVE)
 
 
+@pytest.mark.parametrize(
+    ("worse", "says"),
+    [
+        (
+            0.0,
+            "SwahiliFluencyMetric answers only 0 or 1, as noisy as a coin: to see smaller drops, set judge.samples: 3",
+        ),
+        (0.2, "Add scenarios, or more trials of them, to see smaller drops."),
+    ],
+)
+def test_a_judge_of_0_or_1_that_leaves_a_run_unclear_is_named_with_the_line_that_helps(worse: float, says: str) -> None:
+    """More planned trials of such a judge change nothing (``docs/statistics.md``, a judge of 0 or 1)."""
+    unclear = of_few(worse, 1)
+    while isinstance(step := weigh(unclear, Verdict(Conclusion.PASSED, "Enough passed.", "")), Plan):
+        given = [worse, 1.0, 1.0]
+        more = (of(trial, given[trial.number % 3] if trial.arm.name == "head" else 1.0) for trial in step.trials)
+        unclear = replace(unclear, results=(*unclear.results, *more))
+    assert step.conclusion is Conclusion.INCONCLUSIVE
+    assert step.action.startswith(says)
+
+
 def test_an_unclear_comparison_makes_a_run_that_is_incomplete_anyway_no_milder() -> None:
     unclear = of_few(0.85, 1)
     while isinstance(step := next_step(unclear), Plan):
