@@ -66,8 +66,8 @@ def load_report(
         ConfigurationError: the text is not JSON, of another version, or lacks a field; says which.
     """
     remedy = "Write the file again with this version: ratiba gate"
-    if isinstance(text, bytes) and text.startswith(_GZIP):
-        text = _unpacked(text, _maximum(exact=exact) if maximum is None else maximum)
+    if isinstance(text, bytes):
+        text = unpacked(text, _maximum(exact=exact) if maximum is None else maximum)
     try:
         content = _STRICT.decode(text if isinstance(text, str) else text.decode("utf-8")) if exact else json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -86,8 +86,19 @@ def load_report(
     return report
 
 
-def _unpacked(content: bytes, maximum: int) -> bytes:
-    """What one gzip stream holds, at most so many bytes: a small file can name gigabytes."""
+def is_compressed(content: bytes) -> bool:
+    """Whether it begins as a ``results.json.gz`` does."""
+    return content.startswith(_GZIP)
+
+
+def unpacked(content: bytes, maximum: int) -> bytes:
+    """What one gzip stream holds, at most so many bytes: a small file can name gigabytes. Other content as it is.
+
+    Raises:
+        ConfigurationError: it is no whole stream, or more than one.
+    """
+    if not is_compressed(content):
+        return content
     stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         text = stream.decompress(content, maximum + 1)
