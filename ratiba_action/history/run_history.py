@@ -30,6 +30,7 @@ from ratiba_action.model.history import (
     ScoreRecord,
     TrendPoint,
 )
+from ratiba_action.model.measurement import Scored
 from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.measured_results import MeasuredReports
@@ -212,6 +213,20 @@ class KeptRunHistory:
                 held.content = b""
             return held.whole
 
+    def _own_values(self, held: _HeldRun, digests: frozenset[str]) -> tuple[KeptValue, ...] | None:
+        """What judges gave some scenarios, without reading the others; None where it cannot be read."""
+        with self._lock:
+            if held.content:
+                try:
+                    return tuple(_values_of(self._reports.report(held.content, digests), digests))
+                except Exception:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no run
+                    self._whole(held)
+            return None if held.whole is None else tuple(_values(held.whole, digests))
+
+    def _may_repeat(self, held: _HeldRun) -> bool:
+        """Whether a judge may have given one transcript several scores in a run."""
+        return not held.content or self._reports.has_votes(held.content)
+
     def _wholes(self, runs: Iterable[_HeldRun]) -> Iterator[RunRecord]:
         """Runs with their results, each read when it is taken."""
         return (whole for held in runs if (whole := self._whole(held)) is not None)
@@ -302,7 +317,9 @@ class KeptRunHistory:
         meant = (
             held
             for held in await self._runs()
-            if (held.head.repository, held.head.judge_model) == (repository, judge) and held.head.started_at < before
+            if (held.head.repository, held.head.judge_model) == (repository, judge)
+            and held.head.started_at < before
+            and self._may_repeat(held)
         )
         rows = (score for record in self._wholes(meant) for score in record.scores if len(score.repeats) > 1)
         found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
@@ -345,8 +362,8 @@ class KeptRunHistory:
             and _is_whole(each.head)
             and _had_ended(each.head, series)
         )
-        latest = await asyncio.to_thread(lambda: [*islice(self._wholes(meant), series.last)])
-        return tuple(value for record in latest for value in _values(record, wanted))
+        values = (found for each in meant if (found := self._own_values(each, wanted)) is not None)
+        return await asyncio.to_thread(lambda: tuple(value for found in islice(values, series.last) for value in found))
 
     async def decline(self, series: Series) -> KeptDecline | None:
         """Of the latest run that has an anchor."""
@@ -363,10 +380,14 @@ def _record(report: Report) -> RunRecord:
         ConfigurationError: a score is none.
     """
     record = record_of(report)
-    wrong = [score for score in record.scores if not (math.isfinite(score.score) and 0 <= score.score <= 1)]
-    if wrong:
-        raise ConfigurationError(f"The score of {wrong[0].metric!r:.80} is {wrong[0].score!r}, not from 0 to 1.")
+    for score in record.scores:
+        _require_score(score.metric, score.score)
     return record
+
+
+def _require_score(metric: str, value: float) -> None:
+    if not (math.isfinite(value) and 0 <= value <= 1):
+        raise ConfigurationError(f"The score of {metric!r:.80} is {value!r}, not from 0 to 1.")
 
 
 _INCOMPLETE = frozenset({Conclusion.INCOMPLETE.value})
@@ -441,3 +462,16 @@ def _values(record: RunRecord, digests: frozenset[str]) -> Iterator[KeptValue]:
         if score.trial == 0 and score.judge_model and digest in digests:
             began = record.started_at.astimezone(UTC)
             yield KeptValue(digest, score.metric, score.version, began, score.score)
+
+
+def _values_of(report: Report, digests: frozenset[str]) -> Iterator[KeptValue]:
+    """The same of a report."""
+    began = report.started_at.astimezone(UTC)
+    for result in report.results:
+        digest = report.scenario_digests.get(result.trial.scenario.id, "")
+        if not isinstance(result, Scored) or result.trial.number or digest not in digests:
+            continue
+        for score in result.scores:
+            _require_score(score.metric, score.value)
+            if score.judged:
+                yield KeptValue(digest, score.metric, score.version, began, score.value)

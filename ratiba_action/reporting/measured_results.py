@@ -7,7 +7,7 @@ is read in full.
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
@@ -34,6 +34,7 @@ _SCORE = re.compile(
     r'"cached": (true|false), "votes": \[\], "voters": \[\], "answered_by": \[\]\}(?:, |(\], "seconds": ))'
 )
 """A score without votes, and whether it is the last one."""
+_VOTES = re.compile(rb'"votes":\s*\[\s*[^\s\]]')
 _MAX_KNOWN = 20_000
 Read = TypeVar("Read")
 _scan = json.JSONDecoder().raw_decode
@@ -61,11 +62,12 @@ class MeasuredReports:
         rows = _ends(content)
         return replace(load_report(content), results=()) if rows is None else _head(content, rows)
 
-    def report(self, content: bytes) -> Report:
+    def report(self, content: bytes, digests: Collection[str] | None = None) -> Report:
         """The same with its results: of a trial that ran to its end without its transcript and a judge's reasons.
 
         Args:
             content: as ``head`` takes it.
+            digests: of the scenarios whose results are wanted; None for all of them. Others may be left out.
 
         Raises:
             ConfigurationError: it holds no report; says why. What is passed over is not looked at.
@@ -74,11 +76,25 @@ class MeasuredReports:
         rows = _ends(content)
         if rows is None:
             return load_report(content, repeated=self._repeated)
-        report, text = _head(content, rows), content[slice(*rows)].decode("ascii")
+        report, found = _head(content, rows), content[slice(*rows)].decode("ascii").split(_BETWEEN)
+        if digests is not None:
+            ids = {json.dumps(name) for name, digest in report.scenario_digests.items() if digest in digests}
+            found = [row for row in found if (begins := _SCORED.match(row)) is None or begins[1] in ids]
         try:
-            return replace(report, results=tuple(self._results(text.split(_BETWEEN))))
+            return replace(report, results=tuple(self._results(found)))
         except (ValueError, RecursionError) as error:  # of JSON, and of the codec
             raise ConfigurationError(f"results.json could not be read: {error}") from error
+
+    def has_votes(self, content: bytes) -> bool:
+        """Whether a score of a run may have votes; False where none has any.
+
+        Args:
+            content: as ``head`` takes it.
+
+        Raises:
+            ConfigurationError: it cannot be unpacked.
+        """
+        return _VOTES.search(unpacked(content, MAX_BYTES)) is not None
 
     def _results(self, rows: list[str]) -> Iterator[ScenarioResult]:
         for number, row in enumerate(rows):
