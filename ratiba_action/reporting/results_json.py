@@ -185,13 +185,25 @@ def read_results(path: Path, *, exact: bool = False) -> Report:
     Raises:
         ConfigurationError: it is missing, not a plain file, too large, or has no report; says which.
     """
+    return load_report(results_content(path, _maximum(exact=exact)), exact=exact)
+
+
+def results_content(path: Path, maximum: int = MAX_BYTES) -> bytes:
+    """The content of a file of results, as it lies there.
+
+    Args:
+        path: relative to the working folder, or absolute.
+        maximum: bytes that it may have.
+
+    Raises:
+        ConfigurationError: it is missing, not a plain file, or too large; says which.
+    """
     inside = not path.is_absolute() and ".." not in path.parts
     root, name = (Path.cwd(), str(path)) if inside else (path.parent, path.name)
     try:
-        content = read_plain_file(root, name, _maximum(exact=exact))
+        return read_plain_file(root, name, maximum)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(
             f"The results {str(path)!r} cannot be read: {reason}.", "Write them with: ratiba gate"
         ) from error
-    return load_report(content, exact=exact)
