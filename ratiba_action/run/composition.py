@@ -21,6 +21,7 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arm_start import ArmsOfRun, Code, OpenedBase, caught, copy_early, start_all
 from ratiba_action.run.arms import base_inputs, base_of, head_inputs
 from ratiba_action.run.base_commit import BaseInputs, NoBase
+from ratiba_action.run.changed_requests import raised_by_requests
 from ratiba_action.run.closed_places import closed_places, places_of_calls
 from ratiba_action.run.earlier_runs import github_history
 from ratiba_action.run.event_logging import Tracer, tracer_of
@@ -143,12 +144,14 @@ class World:
         decide_change: says what has changed, by the event and the repository, and what mode that asks for.
         begin_judging: gives a request back with what DeepEval runs in begun, and ends that.
         open_session: makes what scenarios run in.
+        raise_by_requests: makes an advisory run a blocking one where the change alters what it sends to models.
         tracer: makes the function that sends the run's traces.
     """
 
     decide_change: DecideChange = decide
     begin_judging: Callable[[RunRequest], AbstractContextManager[RunRequest]] = judging_begun
     open_session: OpenSession = open_session
+    raise_by_requests: Callable[[RunInputs, OpenSession], RunInputs] = raised_by_requests
     tracer: Tracer = tracer_of
 
 
