@@ -38,7 +38,7 @@ from ratiba_action.reporting.results_json import is_compressed
 
 _REPEATS = 2_000
 _MAX_HELD = 100_000_000
-"""Bytes of compressed files that wait to be read: twice what a branch of runs has at most, unless it is told more."""
+"""Bytes of compressed files that wait to be read: twice what a branch of runs has at most by default."""
 _UNFINISHED = frozenset({Conclusion.INCOMPLETE.value, Conclusion.SKIPPED.value})
 
 
