@@ -22,11 +22,11 @@ from ratiba_action.reporting.results_file import MAX_BYTES
 from ratiba_action.reporting.results_json import load_report, unpacked
 
 _RESULTS, _END, _BETWEEN = b'\n  "results": [\n   ', b"\n  ]", ",\n   "
-_SCORED = re.compile(
-    r'\{"outcome": "scored", "eval_fail": (?:true|false), "trial": \{"scenario": (?=\{"id": ("[^"]*"))'
-)
 _TRANSCRIPT, _CHECKS, _SCORES = '}, "transcript": {', ', "checks": ', ', "scores": ['
 _TEXT, _VALUE = r'"[^"\\]*(?:\\.[^"\\]*)*"', r"[0-9](?:\.[0-9]+)?(?:e-[0-9]+)?"
+_SCORED = re.compile(
+    rf'\{{"outcome": "scored", "eval_fail": (?:true|false), "trial": \{{"scenario": (?=\{{"id": ({_TEXT}))'
+)
 _SCORE = re.compile(
     rf'\{{"metric": "([^"\\]*)", "version": "([^"\\]*)", "value": ({_VALUE}), "threshold": ({_VALUE}), '
     rf'"judged": (true|false), "reason": {_TEXT}, '

@@ -72,6 +72,15 @@ def test_the_record_of_a_run_is_that_of_its_whole_report(found: list[Report], *,
         assert reports.head(content) == replace(whole, results=())
 
 
+def test_of_some_scenarios_only_their_results_are_read() -> None:
+    names = ("spa", 'a "quoted" one', "bar")
+    report = branch_run(1, tuple(map(sample_scored, names)), scenario_digests={name: f"of {name}" for name in names})
+    content, reports = render_results(summarise(report)).encode(), MeasuredReports()
+    for chosen in (names[:1], names[1:], names[:0], names):
+        found = reports.report(content, [f"of {name}" for name in chosen]).results
+        assert tuple(each.trial.scenario.id for each in found) == chosen
+
+
 def test_what_was_said_is_not_read() -> None:
     spa = sample_scored("spa", scores=(sample_score(reason="Natural."),))
     (read,) = MeasuredReports().report(render_results(summarise(branch_run(1, (spa,)))).encode()).results
