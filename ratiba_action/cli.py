@@ -134,7 +134,7 @@ class CommandLine(_Parser):
 
     def format_help(self) -> str:
         """The commands by group, on one screen."""
-        return "\n".join((self.format_usage().rstrip(), *_grouped_commands(), "", _LAST_LINE, ""))
+        return "\n".join((self.format_usage().rstrip(), *_grouped_commands(), _LAST_LINE, ""))
 
 
 def _grouped_commands() -> Iterator[str]:

@@ -6,6 +6,7 @@ import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,12 @@ PAGES = [
     *sorted((PROJECT / "docs").rglob("*.md")),
     *sorted((PROJECT / "examples").glob("*/README.md")),
 ]
+
+SITE = [page for page in PAGES if page.parent.parent != PROJECT / "examples"] + [
+    PROJECT / "SECURITY.md",
+    PROJECT / "CHANGELOG.md",
+]
+"""Pages of the documentation's site."""
 
 
 def table(name: str) -> list[list[str]]:
@@ -174,6 +181,31 @@ def test_every_link_of_a_page_leads_to_a_file_and_a_heading(page: Path) -> None:
         if not target.exists() or (anchor and anchor not in anchors(target)):
             dead.append(f"{file}#{anchor}")
     assert dead == []
+
+
+def headings_of_tables(text: str) -> Iterator[str]:
+    """The row of headings of each table, which is followed by one of dashes; a block of code is no table."""
+    text = re.sub(r"^( *)(```|~~~).*?^\1\2", "", text, flags=re.DOTALL | re.MULTILINE)
+    lines = [line.strip() for line in text.splitlines()]
+    for line, below in pairwise(lines):
+        if "|" in line and re.fullmatch(r"[|:\- ]*-[|:\- ]*", below) and "|" in below:
+            yield line
+
+
+@pytest.mark.parametrize("page", SITE, ids=lambda page: page.relative_to(PROJECT).as_posix())
+def test_every_column_of_a_table_has_a_heading(page: Path) -> None:
+    """Of the decisions too: all are pages of the site, of which axe-core sees the first and the last."""
+    wrong = [
+        row
+        for row in headings_of_tables(page.read_text(encoding="utf-8"))
+        if not all(re.sub(r"<.*?>", "", cell).strip() for cell in row.strip("|").split("|"))
+    ]
+    assert not wrong, "axe-core finds it too, in Chromium alone: empty-table-header"
+
+
+def test_headings_of_tables_are_found_in_each_form_and_outside_code() -> None:
+    text = "| | a |\n|---|---|\n| | b |\n\n- x\n\n  a | \n  :-: | ---\n\n```\n| | c |\n|---|---|\n```\n"
+    assert list(headings_of_tables(text)) == ["| | a |", "a |"]
 
 
 def test_every_module_that_is_pointed_at_exists() -> None:

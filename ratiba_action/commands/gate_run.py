@@ -29,7 +29,7 @@ from ratiba_action.reporting.terminal import make_progress
 from ratiba_action.reporting.wording import mode_line, selection_line
 from ratiba_action.run.arms import head_inputs
 from ratiba_action.run.cache_place import cache_folder
-from ratiba_action.run.changed_requests import raised_by_requests, raised_by_shards
+from ratiba_action.run.changed_requests import raised_by_shards
 from ratiba_action.run.composition import REAL_WORLD, World
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs, require_asked
@@ -169,23 +169,23 @@ def _report(run: Lifecycle, problems: Sequence[str], world: World) -> "Report | 
         publication.print_line(mode_line(decision, enforce=request.settings.enforce))
     if not request.shard_reports:
         with world.begin_judging(request) as run.request:
-            return _evaluated(run, None, world.open_session)
+            return _evaluated(run, None, world)
     from ratiba_action.run.shard_folders import ShardFolders, report_folders  # for a merge alone
 
     with ShardFolders(report_folders(request.shard_reports)) as shard_folders:
-        return _evaluated(run, shard_folders, world.open_session)
+        return _evaluated(run, shard_folders, world)
 
 
-def _evaluated(run: Lifecycle, shard_folders: "ShardFolders | None", open_session: OpenSession) -> "Report | None":
+def _evaluated(run: Lifecycle, shard_folders: "ShardFolders | None", world: World) -> "Report | None":
     """The same of a run that evaluates something, or merges what its shards have evaluated."""
-    log, publication = run.log, run.publication
+    log, publication, open_session = run.log, run.publication, world.open_session
     inputs = read_inputs(run.request)
     run.history = inputs.history
     shards = None
     if shard_folders is not None:
         shards = shard_folders.read()
         shard_folders.begin_events(publication.redactor, inputs.customers)
-    inputs = inputs if inputs.dry_run else _raised(inputs, shards, publication, open_session)
+    inputs = inputs if inputs.dry_run else _raised(inputs, shards, publication, world)
     run.request = replace(run.request, decided=inputs.decided)  # a run that fails from here on is a blocking one too
     log.alerts = inputs.configuration.notifications.kinds
     require_key(inputs.settings, inputs.configuration, inputs.environment)
@@ -236,11 +236,11 @@ def _list_reads(request: RunRequest, publication: Publication) -> None:
 
 
 def _raised(
-    inputs: RunInputs, shards: "Sequence[FoundShard] | None", publication: Publication, open_session: OpenSession
+    inputs: RunInputs, shards: "Sequence[FoundShard] | None", publication: Publication, world: World
 ) -> RunInputs:
     """The inputs, as a blocking run's where the change alters what an advisory run's scenarios send to models."""
     if shards is None:
-        raised = raised_by_requests(inputs, open_session)
+        raised = world.raise_by_requests(inputs, world.open_session)
     else:
         raised = raised_by_shards(inputs, [shard.report.decision for shard in shards if shard.report is not None])
     decision = raised.decided.decision

@@ -26,13 +26,26 @@ class Contents:
         base: commit of the base; None when it is not known.
         head: commit of the head; None for the work tree.
         links: what ``links`` answers, where it was read already; None to read it when it is asked for.
+        known: what others have read of commits; see ``of_commits``.
     """
 
-    def __init__(self, git: Git | None, base: str | None, head: str | None, links: Links | None = None) -> None:
+    def __init__(
+        self,
+        git: Git | None,
+        base: str | None,
+        head: str | None,
+        links: Links | None = None,
+        known: "Mapping[tuple[str, str], bytes | None] | None" = None,
+    ) -> None:
         self._git = git
         self._commits = {"base": base, "head": head}
         self._blobs = git.blobs() if git is not None else None
-        self._read: dict[tuple[str, str], bytes | None] = {}
+        self._read = {
+            (side, path): content
+            for side, commit in self._commits.items()
+            for (of, path), content in (known or {}).items()
+            if of == commit
+        }
         self._trees: dict[str, Mapping[str, TreeEntry]] = {}
         if git is not None and links is not None:
             self._trees = {side: git.tree(commit) for side, commit in self._commits.items() if commit}
@@ -64,6 +77,12 @@ class Contents:
                 return content
             self._read[key] = content
         return self._read[key]
+
+    @property
+    def of_commits(self) -> "Mapping[tuple[str, str], bytes | None]":
+        """What was read of small files of commits, which never change, by the commit and the path."""
+        commits = self._commits
+        return {(commit, path): found for (side, path), found in self._read.items() if (commit := commits[side])}
 
     def has(self, side: str, path: str, content: bytes) -> bool:
         """Whether a commit is known to have a file with this content: by its id in what was listed, unread."""

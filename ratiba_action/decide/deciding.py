@@ -152,6 +152,7 @@ class Decided:
         observed: what the base's scenarios were seen to read.
         wrong_event: why the file of the event cannot be used; each is a doubt of the decision too.
         wrong_rules: the same of the rules.
+        read: what was read of files of commits, by the commit and the path.
     """
 
     decision: ModeDecision
@@ -160,6 +161,7 @@ class Decided:
     observed: ObservedFiles = field(default_factory=ObservedFiles)
     wrong_event: Sequence[str] = ()
     wrong_rules: Sequence[str] = ()
+    read: Mapping[tuple[str, str], bytes | None] = field(default_factory=dict, repr=False, compare=False)
 
 
 DecideChange = Callable[[DecideRequest, Mapping[str, str]], Decided]
@@ -215,7 +217,7 @@ def decide(request: DecideRequest, environment: Mapping[str, str]) -> Decided:
                 *included_floors(links.paths, contents.both),
             )
             decision = decide_with(floors=(*floors, *touched), doubts=doubts)
-    return Decided(decision, change, read_links, observed, wrong_event, wrong_rules)
+    return Decided(decision, change, read_links, observed, wrong_event, wrong_rules, contents.of_commits)
 
 
 def decide_or_doubt(request: DecideRequest, environment: Mapping[str, str]) -> Decided:

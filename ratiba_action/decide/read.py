@@ -170,6 +170,7 @@ def read_change(
             reader.pull_request = read_pull_request(reader.event.get("pull_request"))
     try:
         reader.git = Git(repository, environment)
+        reader.git.remember()
         files = reader.read(event_name, missing=event is None)
     except InfrastructureError as error:
         files, unread = ChangedFiles((), doubt=str(error)), isinstance(error, GitError)
@@ -344,10 +345,11 @@ def _between(git: Git, base: str, head: str) -> ChangedFiles:
 
 def _default_base(git: Git) -> str:
     """Merge base of what is checked out with the default branch."""
-    if git.commit("HEAD") is None:
+    head = git.commit("HEAD")
+    if head is None:
         raise InfrastructureError("There is no commit yet, so there is nothing to compare with.")
     name, commit = default_of_clone(git.first_commit)
-    base = git.merge_base(commit, "HEAD")
+    base = head if commit == head else git.merge_base(commit, "HEAD")
     if base is None:
         raise InfrastructureError(f"What is checked out and {name!r} have no common ancestor in this clone.")
     return base

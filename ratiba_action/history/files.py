@@ -113,7 +113,14 @@ _MAX_FILES = 50
 
 
 def read_named_baseline(
-    named: str, root: Path, changed: ChangedFiles, repository: str = "", *, git: Git | None = None, pooled: int
+    named: str,
+    root: Path,
+    changed: ChangedFiles,
+    repository: str = "",
+    *,
+    git: Git | None = None,
+    pooled: int,
+    load: Callable[[bytes], Report] | None = None,
 ) -> FoundBaseline:
     """The runs that a path leads to; whatever is wrong with it is a note.
 
@@ -123,15 +130,16 @@ def read_named_baseline(
         repository: ``owner/name`` that the results must be about; empty where that is not known.
         git: the repository; None where there is none.
         pooled: how many runs at most.
+        load: what reads a report; None for ``load_baseline``.
     """
     path = Path(named)
     edited = _edited(path, root, changed)
     runs, notes = list[MeasuredRun](), list[str]()
     try:
-        found = _of_base(path, root, changed, git, repository) if edited else _of_checkout(path, repository)
+        found = _of_base(path, root, changed, git) if edited else _of_checkout(path)
         for name, read in found.items():
             try:
-                runs.append(read())
+                runs.append(_measured(read(), repository, load))
             except RatibaError as error:
                 notes.append(no_baseline(f"{name!r}: {error.problem}"))
     except (OSError, InfrastructureError) as error:
@@ -144,17 +152,17 @@ def read_named_baseline(
     return FoundBaseline(newest_first(runs, pooled), named, tuple(notes))
 
 
-_Read = Callable[[], MeasuredRun]
+_Read = Callable[[], bytes]
 
 
-def _of_checkout(path: Path, repository: str) -> dict[str, _Read]:
+def _of_checkout(path: Path) -> dict[str, _Read]:
     """What reads each file at a path, by its name."""
-    from ratiba_action.history.results import read_baseline
+    from ratiba_action.reporting.results_json import results_content
 
-    return {str(file): partial(read_baseline, file, repository) for file in _files(path)}
+    return {str(file): partial(results_content, file) for file in _files(path)}
 
 
-def _of_base(path: Path, root: Path, changed: ChangedFiles, git: Git | None, repository: str) -> dict[str, _Read]:
+def _of_base(path: Path, root: Path, changed: ChangedFiles, git: Git | None) -> dict[str, _Read]:
     """The same as the base of the change has it."""
     if git is None or changed.base is None:
         raise InfrastructureError("its base is not in this clone")
@@ -165,13 +173,13 @@ def _of_base(path: Path, root: Path, changed: ChangedFiles, git: Git | None, rep
     tree = {name: entry for name, entry in commit.items() if _is_results(PurePosixPath(name), place)}
     with git.blobs() as blobs:
         contents = {name: blobs.read(tree[name].id, MAX_BYTES) or b"" for name in sorted(tree)[:_MAX_FILES]}
-    return {name: partial(_load, content, repository) for name, content in contents.items()}
+    return {name: partial(bytes, content) for name, content in contents.items()}
 
 
-def _load(content: bytes, repository: str) -> MeasuredRun:
+def _measured(content: bytes, repository: str, load: Callable[[bytes], Report] | None) -> MeasuredRun:
     from ratiba_action.history.results import load_baseline, measured_run
 
-    return measured_run(load_baseline(content), repository)
+    return measured_run((load or load_baseline)(content), repository)
 
 
 def _is_results(name: PurePosixPath, place: PurePosixPath) -> bool:

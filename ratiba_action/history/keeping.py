@@ -107,7 +107,7 @@ def record_of(report: Report) -> RunRecord:
         trials=len(report.results),
         results=tuple(_result(result, report.scenario_digests) for result in report.results),
         scores=tuple(
-            replace(_score(result, score, report.judge_model), required=required.get(score.metric, ""))
+            _score(result, score, report.judge_model, required.get(score.metric, ""))
             for result in report.results
             for score in (result.scores if isinstance(result, Scored) else ())
         ),
@@ -125,7 +125,7 @@ def _result(result: ScenarioResult, digests: Mapping[str, str]) -> ResultRecord:
     return ResultRecord(name, result.trial.number, status_of(result), digests.get(name, ""))
 
 
-def _score(result: ScenarioResult, score: Score, judge_model: str) -> ScoreRecord:
+def _score(result: ScenarioResult, score: Score, judge_model: str, required: str) -> ScoreRecord:
     return ScoreRecord(
         scenario=result.trial.scenario.id,
         trial=result.trial.number,
@@ -135,6 +135,7 @@ def _score(result: ScenarioResult, score: Score, judge_model: str) -> ScoreRecor
         score=score.value,
         threshold=score.threshold,
         status="passed" if score.passed else "failed",
+        required=required,
         repeats=_repeats(score, judge_model),
         answered_by=", ".join(score.answered_by),
     )
@@ -142,8 +143,10 @@ def _score(result: ScenarioResult, score: Score, judge_model: str) -> ScoreRecor
 
 def _repeats(score: Score, judge_model: str) -> tuple[float, ...]:
     """What the judge itself gave one transcript; a score from the cache stands in an earlier run already."""
+    if not score.votes or score.cached:
+        return ()
     own = [vote for vote, voter in zip(score.votes, score.voters, strict=False) if voter == judge_model]
-    return tuple(own) if len(own) > 1 and not score.cached else ()
+    return tuple(own) if len(own) > 1 else ()
 
 
 _AGAIN = "The run is whole in results.json: 'ratiba report --to-history' writes it again."

@@ -23,18 +23,6 @@ Read = TypeVar("Read")
 _QUOTED = 120
 
 
-def read_baseline(path: Path, repository: str = "") -> MeasuredRun:
-    """The run in a ``results.json``.
-
-    Args:
-        repository: ``owner/name`` that it must be about; empty where that is not known.
-
-    Raises:
-        ConfigurationError: it cannot be read, or not be compared with; lists every problem.
-    """
-    return measured_run(_guarded(lambda: read_results(path)), repository)
-
-
 def read_run(path: Path) -> MeasuredRun:
     """The run in a ``results.json``, of the system or of one of its variants, to be shown beside others.
 

@@ -98,12 +98,27 @@ class RunFiles:
         Raises:
             GithubError: GitHub does not answer, so that nobody knows what the others hold.
         """
-        runs, broken, repeated = list[tuple[str, Kept]](), list[BrokenFile](), RepeatedRecords()
+        repeated = RepeatedRecords()
+
+        def kept(_name: str, load: Load) -> Kept:
+            return keep(load.report(repeated) if isinstance(load, StoredRun) else load())
+
+        return self.read_each(kept)
+
+    def read_each(self, read: Callable[[str, Load], Kept]) -> FoundRuns[Kept]:
+        """The same with a reader of one's own.
+
+        Args:
+            read: given a file's name and what reads it.
+
+        Raises:
+            GithubError: GitHub does not answer, so that nobody knows what the others hold.
+        """
+        runs, broken = list[tuple[str, Kept]](), list[BrokenFile]()
         try:
             for name, load in self.files.items():
                 try:
-                    report = load.report(repeated) if isinstance(load, StoredRun) else load()
-                    runs.append((name, keep(report)))
+                    runs.append((name, read(name, load)))
                 except GithubError:
                     raise
                 except Exception as error:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no reading

@@ -5,9 +5,10 @@
 
 import asyncio
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import replace
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, suppress
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Protocol
@@ -15,7 +16,7 @@ from typing import Protocol
 from ratiba_action.errors import ConfigurationError, GithubError, InfrastructureError, LedgerError
 from ratiba_action.history.artifacts import TRUSTED_EVENTS
 from ratiba_action.history.keeping import record_of
-from ratiba_action.history.run_files import BrokenFile, RunFiles
+from ratiba_action.history.run_files import BrokenFile, Load, RunFiles, StoredRun, problem_of
 from ratiba_action.history.store import Series
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
@@ -29,10 +30,15 @@ from ratiba_action.model.history import (
     ScoreRecord,
     TrendPoint,
 )
+from ratiba_action.model.measurement import Scored
 from ratiba_action.model.values import mean
 from ratiba_action.model.verdict import Conclusion, Report
+from ratiba_action.reporting.measured_results import MeasuredReports
+from ratiba_action.reporting.results_json import is_compressed
 
 _REPEATS = 2_000
+_MAX_HELD = 100_000_000
+"""Bytes of compressed files that wait to be read: twice what a branch of runs has at most by default."""
 _UNFINISHED = frozenset({Conclusion.INCOMPLETE.value, Conclusion.SKIPPED.value})
 
 
@@ -89,10 +95,27 @@ class RunHistory(Protocol):
         ...
 
 
+@dataclass(slots=True)
+class _HeldRun:
+    """A run whose results are read when they are asked for.
+
+    Args:
+        head: its record, without results unless ``whole`` is known.
+        content: of the file, compressed; empty where ``whole`` is known.
+        whole: with its results; None before they are read.
+    """
+
+    file: str
+    head: RunRecord
+    content: bytes = b""
+    whole: RunRecord | None = None
+
+
 class KeptRunHistory:
     """Runs whose results are kept as files: on a branch of the repository, in a folder, or on GitHub.
 
-    They are read once, when the first question comes.
+    What the files say of the runs is read once, all at a time; the results of a run when a question needs them. No
+    result is taken from anywhere else.
 
     Args:
         named: where they come from, in words, until they have been read.
@@ -113,36 +136,59 @@ class KeptRunHistory:
         self._open_files = open_files
         self._maximum = maximum
         self._of_branches = of_branches
-        self._found: tuple[tuple[RunRecord, ...], tuple[BrokenFile, ...]] | None = None
+        self._found: tuple[_HeldRun, ...] | None = None
+        self._broken: tuple[BrokenFile, ...] = ()
         self._since: datetime | None = None
         self._uncounted = 0
         self._failed: tuple[str, str] | None = None
+        self._reports = MeasuredReports()
+        self._lock = threading.RLock()
+        self._asked, self._held_bytes = False, 0
 
-    def _read(self) -> tuple[tuple[RunRecord, ...], tuple[BrokenFile, ...]]:
-        """The records, the latest first, and what could not be read."""
-        if self._failed is not None:
-            raise LedgerError(*self._failed)  # a server that does not answer is waited for once
-        if self._found is None:
-            self._found = self._read_all()
-        return self._found
+    def begin(self) -> None:
+        """Read the files in a thread of its own: whoever asks waits for it. What fails is said when somebody asks."""
+        threading.Thread(target=self._begin, name="ratiba-history", daemon=True).start()
 
-    def _read_all(self) -> tuple[tuple[RunRecord, ...], tuple[BrokenFile, ...]]:
+    def _begin(self) -> None:
+        with suppress(LedgerError):
+            self._read_once()
+
+    def _read(self) -> tuple[_HeldRun, ...]:
+        """The runs, the latest first, for a question."""
+        self._asked = True
+        return self._read_once()
+
+    def _read_once(self) -> tuple[_HeldRun, ...]:
+        with self._lock:
+            if self._failed is not None:
+                raise LedgerError(*self._failed)  # a server that does not answer is waited for once
+            if self._found is None:
+                self._found = self._read_all()
+            return self._found
+
+    def _read_all(self) -> tuple[_HeldRun, ...]:
         try:
             with self._open_files() as files:
                 self._source = files.source
                 chosen = sorted(files.files)[-self._maximum :] if self._maximum is not None else list(files.files)
-                found = replace(files, files={name: files.files[name] for name in chosen}).read(self._record)
+                found = replace(files, files={name: files.files[name] for name in chosen}).read_each(self._held)
         except (ConfigurationError, GithubError, InfrastructureError) as error:
             self._failed = (f"The history could not be read: {error.problem}", error.remedy)
             raise LedgerError(*self._failed) from error
-        records = {_identity(record): record for _, record in found.runs if record is not None}
-        ordered = sorted(records.values(), key=lambda record: record.started_at, reverse=True)
-        self._uncounted = sum(record is None for _, record in found.runs)
+        runs = {_identity(held.head): held for _, held in found.runs if held is not None}
+        ordered = sorted(runs.values(), key=lambda held: held.head.started_at, reverse=True)
+        self._broken = found.broken
+        self._uncounted = sum(held is None for _, held in found.runs)
         if ordered and len(chosen) < len(files.files):
-            self._since = ordered[-1].started_at.astimezone(UTC)
-        return tuple(ordered), found.broken
+            self._since = ordered[-1].head.started_at.astimezone(UTC)
+        return tuple(ordered)
 
-    def _record(self, report: Report) -> RunRecord | None:
+    def _held(self, name: str, load: Load) -> _HeldRun | None:
+        """A run; None where it does not count. What is not compressed is read in full: it would take too much room."""
+        content = load.content() if isinstance(load, StoredRun) else b""
+        compressed = is_compressed(content) and self._held_bytes + len(content) <= _MAX_HELD
+        read = self._reports.head if compressed else self._reports.report
+        report = read(content) if content else load()
         if report.started_at.tzinfo is None:
             raise ConfigurationError(f"The time {report.started_at.isoformat()!r} has no time zone.")
         if report.shard is not None:
@@ -150,34 +196,72 @@ class KeptRunHistory:
         subject = report.subject
         if self._of_branches and (subject.pull_request is not None or subject.event not in TRUSTED_EVENTS):
             return None
-        record = record_of(report)
-        wrong = [score for score in record.scores if not (math.isfinite(score.score) and 0 <= score.score <= 1)]
-        if wrong:
-            raise ConfigurationError(f"The score of {wrong[0].metric!r:.80} is {wrong[0].score!r}, not from 0 to 1.")
-        return record
+        if compressed:
+            self._held_bytes += len(content)
+            return _HeldRun(name, record_of(report), content)
+        whole = _record(report)
+        return _HeldRun(name, whole, whole=whole)
+
+    def _whole(self, held: _HeldRun) -> RunRecord | None:
+        """A run with its results; None where they cannot be read: the file is then one of the broken ones."""
+        with self._lock:
+            if held.whole is None and held.content:
+                try:
+                    held.whole = _record(self._reports.report(held.content))
+                except Exception as error:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no run
+                    self._broken = (*self._broken, BrokenFile(held.file, problem_of(error)))
+                held.content = b""
+            return held.whole
+
+    def _own_values(self, held: _HeldRun, digests: frozenset[str]) -> tuple[KeptValue, ...] | None:
+        """What judges gave some scenarios, without reading the others; None where it cannot be read."""
+        with self._lock:
+            if held.content:
+                try:
+                    return tuple(_values_of(self._reports.report(held.content, digests), digests))
+                except Exception:  # noqa: BLE001 - whatever somebody wrote into it, a file ends no run
+                    self._whole(held)
+            return None if held.whole is None else tuple(_values(held.whole, digests))
+
+    def _may_repeat(self, held: _HeldRun) -> bool:
+        """Whether a judge may have given one transcript several scores in a run."""
+        return not held.content or self._reports.has_votes(held.content)
+
+    def _wholes(self, runs: Iterable[_HeldRun]) -> Iterator[RunRecord]:
+        """Runs with their results, each read when it is taken."""
+        return (whole for held in runs if (whole := self._whole(held)) is not None)
 
     @property
     def was_read(self) -> bool:
-        """Whether a question has been asked."""
-        return self._found is not None
+        """Whether a question has been asked, and the files could be read."""
+        return self._asked and self._found is not None
 
     @property
     def source(self) -> str:
         """Where the runs come from, in words."""
         return self._source
 
-    def records(self) -> tuple[RunRecord, ...]:
-        """Every run, the latest first.
+    @property
+    def count(self) -> int:
+        """How many runs there are.
 
         Raises:
             LedgerError: they cannot be read.
         """
-        return self._read()[0]
+        return len(self._read())
+
+    def records(self) -> Iterator[RunRecord]:
+        """Every run, the latest first, each read when it is taken.
+
+        Raises:
+            LedgerError: they cannot be read.
+        """
+        return self._wholes(self._read())
 
     @property
     def broken(self) -> tuple[BrokenFile, ...]:
-        """Files that hold no run."""
-        return self._read()[1]
+        """Files that hold no run, as far as they were looked at."""
+        return self._broken
 
     @property
     def since(self) -> datetime | None:
@@ -189,101 +273,121 @@ class KeptRunHistory:
         """Runs that were read and do not count, since the repository's own branches did not start them."""
         return self._uncounted
 
-    async def _records(self) -> tuple[RunRecord, ...]:
-        return await asyncio.to_thread(self.records)
+    async def _runs(self) -> tuple[_HeldRun, ...]:
+        return await asyncio.to_thread(self._read)
 
     async def points(self, series: Series) -> tuple[TrendPoint, ...]:
         """The means of the last whole runs of the series."""
-        records = await self._records()
         meant = (
-            record
-            for record in records
-            if _is_of(record, series) and _in_time(record, series) and _is_whole(record, _INCOMPLETE)
+            held
+            for held in await self._runs()
+            if _is_of(held.head, series) and _in_time(held.head, series) and _is_whole(held.head, _INCOMPLETE)
         )
-        return tuple(point for record in [*islice(meant, series.last)][::-1] for point in _points(record))
+        latest = await asyncio.to_thread(lambda: [*islice(self._wholes(meant), series.last)])
+        return tuple(point for record in latest[::-1] for point in _points(record))
 
     async def agreements(self, series: Series) -> tuple[AgreementPoint, ...]:
         """Of the last runs of the gate that compared two judges."""
-        records = await self._records()
+        heads = (held.head for held in await self._runs())
         meant = (
-            record
-            for record in records
-            if record.pairs
-            and record.gate == series.gate
-            and series.repository in {"", record.repository}
-            and (series.before is None or record.started_at < series.before)
+            head
+            for head in heads
+            if head.pairs
+            and head.gate == series.gate
+            and series.repository in {"", head.repository}
+            and (series.before is None or head.started_at < series.before)
         )
         return tuple(
             AgreementPoint(
-                record.started_at.astimezone(UTC),
-                record.commit,
-                record.judge_model,
-                record.second_model,
-                record.pairs,
-                record.same_side,
-                record.kappa,
+                head.started_at.astimezone(UTC),
+                head.commit,
+                head.judge_model,
+                head.second_model,
+                head.pairs,
+                head.same_side,
+                head.kappa,
             )
-            for record in [*islice(meant, series.last)][::-1]
+            for head in [*islice(meant, series.last)][::-1]
         )
 
     async def repeats(
         self, repository: str, judge: str, before: datetime
     ) -> Mapping[tuple[str, str], Sequence[tuple[float, ...]]]:
         """What one judge gave the same transcript, the latest first."""
-        records = await self._records()
-        rows = (
-            score
-            for record in records
-            if record.repository == repository and record.started_at < before
-            for score in record.scores
-            if score.judge_model == judge and len(score.repeats) > 1
+        meant = (
+            held
+            for held in await self._runs()
+            if (held.head.repository, held.head.judge_model) == (repository, judge)
+            and held.head.started_at < before
+            and self._may_repeat(held)
         )
+        rows = (score for record in self._wholes(meant) for score in record.scores if len(score.repeats) > 1)
         found: dict[tuple[str, str], list[tuple[float, ...]]] = {}
-        for score in islice(rows, _REPEATS):
+        for score in await asyncio.to_thread(lambda: [*islice(rows, _REPEATS)]):
             found.setdefault((score.metric, score.version), []).append(score.repeats)
         return found
 
     async def candidates(self, series: Series, commit: str = "") -> tuple[KeptRun, ...]:
         """Whole runs of the branch with a commit."""
-        records = await self._records()
         meant = (
-            KeptRun(number, record.commit, record.started_at.astimezone(UTC), record.judge_model, str(record.answers))
-            for number, record in enumerate(records)
-            if record.commit
-            and commit in {"", record.commit}
-            and _is_of(record, series)
-            and _in_time(record, series)
-            and _is_whole(record)
-        )
-        return tuple(islice(meant, series.last))
+            KeptRun(number, held.head.commit, held.head.started_at.astimezone(UTC), held.head.judge_model,
+                    str(held.head.answers))
+            for number, held in enumerate(await self._runs())
+            if held.head.commit
+            and commit in {"", held.head.commit}
+            and _is_of(held.head, series)
+            and _in_time(held.head, series)
+            and _is_whole(held.head)
+            and self._whole(held) is not None
+        )  # fmt: skip
+        return await asyncio.to_thread(lambda: tuple(islice(meant, series.last)))
 
     async def scores(self, runs: Sequence[int]) -> tuple[KeptScore, ...]:
         """By the places that ``candidates`` gave."""
-        records = await self._records()
-        return tuple(row for number in sorted(runs) for row in _scores(number, records[number]))
+        held = await self._runs()
+        meant = ((number, self._whole(held[number])) for number in sorted(runs))
+        return tuple(row for number, record in meant if record is not None for row in _scores(number, record))
 
     async def own_values(self, series: Series, judge: str, own: str, digests: Sequence[str]) -> tuple[KeptValue, ...]:
         """One value of a run: trials of one run have more in common than two runs have."""
-        records, wanted = await self._records(), frozenset(digests)
+        held, wanted = await self._runs(), frozenset(digests)
         meant = (
-            record
-            for record in records
-            if record.answers == AnswerOrigin.LIVE
-            and record.judge_model == judge
-            and not (own and record.commit == own)
-            and _is_of(record, series)
-            and _in_time(record, series)
-            and _is_whole(record)
-            and _had_ended(record, series)
+            each
+            for each in held
+            if each.head.answers == AnswerOrigin.LIVE
+            and each.head.judge_model == judge
+            and not (own and each.head.commit == own)
+            and _is_of(each.head, series)
+            and _in_time(each.head, series)
+            and _is_whole(each.head)
+            and _had_ended(each.head, series)
         )
-        return tuple(value for record in islice(meant, series.last) for value in _values(record, wanted))
+        values = (found for each in meant if (found := self._own_values(each, wanted)) is not None)
+        return await asyncio.to_thread(lambda: tuple(value for found in islice(values, series.last) for value in found))
 
     async def decline(self, series: Series) -> KeptDecline | None:
         """Of the latest run that has an anchor."""
-        for record in await self._records():
-            if record.anchor and _is_of(record, series) and _in_time(record, replace(series, since=None)):
-                return KeptDecline(record.started_at.astimezone(UTC), record.commit, record.anchor, record.decline)
+        for head in (held.head for held in await self._runs()):
+            if head.anchor and _is_of(head, series) and _in_time(head, replace(series, since=None)):
+                return KeptDecline(head.started_at.astimezone(UTC), head.commit, head.anchor, head.decline)
         return None
+
+
+def _record(report: Report) -> RunRecord:
+    """The record of a run with its results.
+
+    Raises:
+        ConfigurationError: a score is none.
+    """
+    record = record_of(report)
+    for score in record.scores:
+        _require_score(score.metric, score.score)
+    return record
+
+
+def _require_score(metric: str, value: float) -> None:
+    if not (math.isfinite(value) and 0 <= value <= 1):
+        raise ConfigurationError(f"The score of {metric!r:.80} is {value!r}, not from 0 to 1.")
 
 
 _INCOMPLETE = frozenset({Conclusion.INCOMPLETE.value})
@@ -358,3 +462,16 @@ def _values(record: RunRecord, digests: frozenset[str]) -> Iterator[KeptValue]:
         if score.trial == 0 and score.judge_model and digest in digests:
             began = record.started_at.astimezone(UTC)
             yield KeptValue(digest, score.metric, score.version, began, score.score)
+
+
+def _values_of(report: Report, digests: frozenset[str]) -> Iterator[KeptValue]:
+    """The same of a report."""
+    began = report.started_at.astimezone(UTC)
+    for result in report.results:
+        digest = report.scenario_digests.get(result.trial.scenario.id, "")
+        if not isinstance(result, Scored) or result.trial.number or digest not in digests:
+            continue
+        for score in result.scores:
+            _require_score(score.metric, score.value)
+            if score.judged:
+                yield KeptValue(digest, score.metric, score.version, began, score.value)

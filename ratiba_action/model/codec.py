@@ -162,7 +162,7 @@ def _plain_types(hint: Any) -> frozenset[type]:
         arguments = get_args(hint)
         inner = next(each for each in arguments if each is not type(None))
         return _plain_types(inner) | ({type(None)} if type(None) in arguments else frozenset())
-    return frozenset({hint}) if hint in _AS_THEY_ARE else frozenset()
+    return frozenset({hint}) if hint in _AS_THEY_ARE or hint is float else frozenset()
 
 
 def _collection(hint: Any) -> tuple[type, type] | None:
@@ -211,7 +211,7 @@ class _Decoder:
         for name, read, plain, collection, required in _fields_of(hint):
             value = found.get(name, MISSING)
             # Most values are plain or empty; a path is made for the others alone.
-            if undemanding and type(value) in plain:
+            if undemanding and type(value) in plain and (type(value) is not float or abs(value) < _LARGEST):
                 values[name] = value
             elif undemanding and collection and not value and type(value) is collection[0]:
                 values[name] = collection[1]()

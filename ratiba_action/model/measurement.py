@@ -140,8 +140,9 @@ class Score:
     @property
     def passed(self) -> bool:
         """Whether the value, or of several votes the majority, reaches the threshold."""
-        given = self.votes or (self.value,)
-        return 2 * sum(vote >= self.threshold for vote in given) > len(given)
+        if not self.votes:
+            return self.value >= self.threshold
+        return 2 * sum(vote >= self.threshold for vote in self.votes) > len(self.votes)
 
     @property
     def vote_note(self) -> str:

@@ -66,8 +66,8 @@ def load_report(
         ConfigurationError: the text is not JSON, of another version, or lacks a field; says which.
     """
     remedy = "Write the file again with this version: ratiba gate"
-    if isinstance(text, bytes) and text.startswith(_GZIP):
-        text = _unpacked(text, _maximum(exact=exact) if maximum is None else maximum)
+    if isinstance(text, bytes):
+        text = unpacked(text, _maximum(exact=exact) if maximum is None else maximum)
     try:
         content = _STRICT.decode(text if isinstance(text, str) else text.decode("utf-8")) if exact else json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -86,8 +86,19 @@ def load_report(
     return report
 
 
-def _unpacked(content: bytes, maximum: int) -> bytes:
-    """What one gzip stream holds, at most so many bytes: a small file can name gigabytes."""
+def is_compressed(content: bytes) -> bool:
+    """Whether it begins as a ``results.json.gz`` does."""
+    return content.startswith(_GZIP)
+
+
+def unpacked(content: bytes, maximum: int) -> bytes:
+    """What one gzip stream holds, at most so many bytes: a small file can name gigabytes. Other content as it is.
+
+    Raises:
+        ConfigurationError: it is no whole stream, or more than one.
+    """
+    if not is_compressed(content):
+        return content
     stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
     try:
         text = stream.decompress(content, maximum + 1)
@@ -174,13 +185,25 @@ def read_results(path: Path, *, exact: bool = False) -> Report:
     Raises:
         ConfigurationError: it is missing, not a plain file, too large, or has no report; says which.
     """
+    return load_report(results_content(path, _maximum(exact=exact)), exact=exact)
+
+
+def results_content(path: Path, maximum: int = MAX_BYTES) -> bytes:
+    """The content of a file of results, as it lies there.
+
+    Args:
+        path: relative to the working folder, or absolute.
+        maximum: bytes that it may have.
+
+    Raises:
+        ConfigurationError: it is missing, not a plain file, or too large; says which.
+    """
     inside = not path.is_absolute() and ".." not in path.parts
     root, name = (Path.cwd(), str(path)) if inside else (path.parent, path.name)
     try:
-        content = read_plain_file(root, name, _maximum(exact=exact))
+        return read_plain_file(root, name, maximum)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise ConfigurationError(
             f"The results {str(path)!r} cannot be read: {reason}.", "Write them with: ratiba gate"
         ) from error
-    return load_report(content, exact=exact)

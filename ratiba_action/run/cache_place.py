@@ -13,11 +13,15 @@ from ratiba_action.util.persisted_credentials import in_job
 _NAME = ".deepeval-cache"
 
 
-def cache_folder(environment: Mapping[str, str], repository: Path) -> Path:
+def cache_folder(environment: Mapping[str, str], repository: Path, git: Git | None = None) -> Path:
     """The folder of the judges' scores.
 
     It is the one of ``RATIBA_CACHE_DIR``; in CI the user's, where no change can write; else ``.deepeval-cache`` at the
     project's root, unless git tracks something of that name: a branch could bring scores along.
+
+    Args:
+        repository: the checkout.
+        git: its repository, where it is open; None to open it where that is needed.
 
     Raises:
         ConfigurationError: ``RATIBA_CACHE_DIR`` is relative, or in CI inside the checkout.
@@ -27,7 +31,7 @@ def cache_folder(environment: Mapping[str, str], repository: Path) -> Path:
     given = environment.get(CACHE_FOLDER, "")
     if given:
         return _given(given, root, automatic=automatic)
-    return user_cache_folder(environment) if automatic or _is_tracked(root, environment) else root / _NAME
+    return user_cache_folder(environment) if automatic or _is_tracked(root, environment, git) else root / _NAME
 
 
 def user_cache_folder(environment: Mapping[str, str]) -> Path:
@@ -62,11 +66,12 @@ def _is_true(text: str) -> bool:
     return text.strip().lower() not in ("", "0", "false")
 
 
-def _is_tracked(root: Path, environment: Mapping[str, str]) -> bool:
+def _is_tracked(root: Path, environment: Mapping[str, str], git: Git | None) -> bool:
     """Whether git tracks the folder, or might: some file systems take its name in any case."""
     if find_checkout(root) is None:
         return False
     try:
-        return any(path.partition("/")[0].lower() == _NAME for path in Git(root, environment).index())
+        opened = git if git is not None and git.root == root else Git(root, environment)
+        return any(path.partition("/")[0].lower() == _NAME for path in opened.index())
     except InfrastructureError:
         return True

@@ -21,7 +21,8 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.run.arm_start import ArmsOfRun, Code, OpenedBase, begun, caught, copy_early, start_all, start_base
 from ratiba_action.run.arms import base_inputs, base_of, head_inputs
 from ratiba_action.run.base_commit import BaseInputs, NoBase
-from ratiba_action.run.closed_places import closed_places
+from ratiba_action.run.changed_requests import raised_by_requests
+from ratiba_action.run.closed_places import closed_places, places_of_calls
 from ratiba_action.run.earlier_runs import github_history
 from ratiba_action.run.event_logging import Tracer, tracer_of
 from ratiba_action.run.inputs import ArmInputs, Kept, RunInputs, RunLog, RunRequest
@@ -106,6 +107,7 @@ async def open_services(
             first: Coroutine[Any, Any, OpenedBase | None] = start_all(*code)
         else:
             first = start_base(stack, await base_open, code, idle_after=() if paid else (tenants_open, judging_ready))
+        _ask_git_again(inputs)
         tenants, found, _ = await asyncio.gather(tenants_open, first, judging_ready)
         no_base = base.reason if isinstance(base, NoBase) else NO_BASE
         arms = ArmsOfRun(head, opening.open, calls, tenants=tenants, log=log, setups=opening.setups, no_base=no_base)
@@ -134,12 +136,14 @@ class World:
         decide_change: says what has changed, by the event and the repository, and what mode that asks for.
         begin_judging: gives a request back with what DeepEval runs in begun, and ends that.
         open_session: makes what scenarios run in.
+        raise_by_requests: makes an advisory run a blocking one where the change alters what it sends to models.
         tracer: makes the function that sends the run's traces.
     """
 
     decide_change: DecideChange = decide
     begin_judging: Callable[[RunRequest], AbstractContextManager[RunRequest]] = judging_begun
     open_session: OpenSession = open_session
+    raise_by_requests: Callable[[RunInputs, OpenSession], RunInputs] = raised_by_requests
     tracer: Tracer = tracer_of
 
 
@@ -176,6 +180,7 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
             judging = await stack.enter_async_context(
                 open_judging_server(lambda: surroundings_of_judging(inputs, inputs.configuration, scratch))
             )
+        _ask_git_again(inputs)
         # The server dies with the thread that starts it, which is this one.
         await asyncio.gather(
             *([server.start()] if server is not None else []),
@@ -186,6 +191,12 @@ async def open_kept(inputs: RunInputs, scratch: Path) -> AsyncIterator[Kept]:
         workers = [worker for worker in parts if isinstance(worker, WorkerSystem)]
         control = await judging.control() if judging is not None else None
         yield Kept(workers, server.dsn if server is not None else "", mmap(-1, 1), opening.judges.kept, control)
+
+
+def _ask_git_again(inputs: RunInputs) -> None:
+    """What git has answered until now is not believed once code of the repository runs."""
+    if (git := inputs.decided.change.git) is not None:
+        git.forget()
 
 
 def _borrow(worker: "WorkerSystem | ReplaySystem", kept: Kept | None) -> None:
@@ -215,6 +226,7 @@ class CodeOfRun:
         from ratiba_action.systems.setup_command import SharedSetups
 
         self._stack, self._inputs, self._scratch = stack, inputs, scratch
+        self._of_calls = places_of_calls(inputs)  # the same for all arms, and known before code of one of them runs
         self.setups = SharedSetups()
         self.judges = JudgesOfRun(stack, inputs, scratch, self._open_judges)
 
@@ -224,7 +236,7 @@ class CodeOfRun:
         """See ``OpenJudges``."""
         from ratiba_action.systems.choose import choose_judges
 
-        around = replace(_surroundings(self._inputs, arm.arm, self._scratch), repository=repository)
+        around = replace(self._surroundings(arm.arm), repository=repository)
         worker = choose_judges(arm.configuration.system, around, self.setups, with_judge=calls_judge(arm.scenarios))
         await _copy(stack, worker, kept)
         return worker
@@ -240,7 +252,7 @@ class CodeOfRun:
         from ratiba_action.systems.choose import choose_system, choose_tests
         from ratiba_action.systems.worker_system import WorkerSystem
 
-        around, block = _surroundings(self._inputs, arm.arm, self._scratch), arm.configuration.system
+        around, block = self._surroundings(arm.arm), arm.configuration.system
         lent = () if beside is None else (beside.system, beside.tests)
         first, of_tests = (each if isinstance(each, WorkerSystem) else None for each in lent or (None, None))
         system = choose_system(block, around, self.setups, first)
@@ -259,6 +271,24 @@ class CodeOfRun:
         code = await self.open(self._stack, arm)
         await copy_early(code[0])
         return arm, code
+
+    def _surroundings(self, arm: Arm) -> "Surroundings":
+        from ratiba_action.systems.separation import room
+        from ratiba_action.systems.workplace import Surroundings
+
+        inputs = self._inputs
+        environment, git = inputs.environment, inputs.decided.change.git
+        persisted = persisted_credentials(git, environment)
+        in_checkout = arm.name != BASE and (git is None or Path(arm.root).is_relative_to(git.root))
+        return Surroundings(
+            Path(arm.root),
+            inherited=environment,
+            scratch=room(arm.name, self._scratch),
+            checkout=checkout_of(inputs, arm.commit) if in_checkout else None,
+            private=closed_places(inputs, inputs.configuration, persisted, arm.root, self._of_calls),
+            secrets=bool(inputs.settings.secrets) or has_proxy_password(environment) or bool(persisted.places),
+            commits=_commits_of(inputs, arm),
+        )
 
 
 def _language_detector(scenarios: Sequence[Scenario]) -> DetectLanguage | None:
@@ -283,24 +313,6 @@ def checkout_of(inputs: RunInputs, commit: str | None) -> "Checkout":
     # The base's files are those of its commit: what was written to them is a repository no more.
     untracked = not in_job(inputs.environment) and commit is None
     return Checkout(inputs.decided.change.git, committed=commit is not None, untracked=untracked)
-
-
-def _surroundings(inputs: RunInputs, arm: Arm, scratch: Path) -> "Surroundings":
-    from ratiba_action.systems.separation import room
-    from ratiba_action.systems.workplace import Surroundings
-
-    environment, git = inputs.environment, inputs.decided.change.git
-    persisted = persisted_credentials(git, environment)
-    in_checkout = arm.name != BASE and (git is None or Path(arm.root).is_relative_to(git.root))
-    return Surroundings(
-        Path(arm.root),
-        inherited=environment,
-        scratch=room(arm.name, scratch),
-        checkout=checkout_of(inputs, arm.commit) if in_checkout else None,
-        private=closed_places(inputs, inputs.configuration, persisted, arm.root),
-        secrets=bool(inputs.settings.secrets) or has_proxy_password(environment) or bool(persisted.places),
-        commits=_commits_of(inputs, arm),
-    )
 
 
 def _commits_of(inputs: RunInputs, arm: Arm) -> tuple[str, ...]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SECONDS = 10.0
 MAX_RUNS = 500
-"""Files that are read from a branch, the latest ones: a run of 200 scenarios takes about 30 ms of the processor."""
+"""Files that are read from a branch, the latest ones."""
 
 
 def history_of(run: RunRequest, configuration: Configuration) -> "RunHistory | None":
@@ -77,6 +77,16 @@ def _of_checkout(branch: str, git: Git | None) -> "Iterator[RunFiles]":
     yield runs_of_branch(branch, git)
 
 
+def begin_history(history: "RunHistory | None") -> None:
+    """Read the files of a history without a database while the run goes on; a database has nothing to be read."""
+    if history is None:
+        return
+    from ratiba_action.history.run_history import KeptRunHistory
+
+    if isinstance(history, KeptRunHistory):
+        history.begin()
+
+
 def notes_of_history(history: "RunHistory | None") -> tuple[str, ...]:
     """What is said of a history without a database that the run has looked at."""
     if history is None:
@@ -86,7 +96,7 @@ def notes_of_history(history: "RunHistory | None") -> tuple[str, ...]:
     if not isinstance(history, KeptRunHistory) or not history.was_read:
         return ()
     broken = f" {plural(len(history.broken), 'file')} there could not be read." if history.broken else ""
-    read = plural(len(history.records()), "run")
+    read = plural(history.count, "run")
     since = (
         "" if history.since is None else f" Only the latest {MAX_RUNS} files were read, back to {history.since.date()}."
     )

@@ -119,7 +119,8 @@ def _with_ratchet(request: RunRequest) -> RunInputs:
     settings, change = request.settings, request.decided.change
     configuration, suite, files = _read_head(settings, request.repository)
     head_tests, digests = frozenset(configuration.tests), ContentDigests()
-    with Contents(change.git, change.files.base, change.files.head, request.decided.links) as contents:
+    decided, files_of = request.decided, change.files
+    with Contents(change.git, files_of.base, files_of.head, decided.links, decided.read) as contents:
         base = BaseCommit(settings, change, contents)
         base.require()
         notes: tuple[str, ...] = ()

@@ -12,7 +12,7 @@ from ratiba_action.model.note import in_order
 from ratiba_action.observability.logged_ports import NoEvents
 from ratiba_action.publish.publishing import Publication
 from ratiba_action.publish.unmeasured_runs import stopped
-from ratiba_action.run.earlier_history import notes_of_history
+from ratiba_action.run.earlier_history import begin_history, notes_of_history
 from ratiba_action.run.event_logging import Tracer
 from ratiba_action.run.inputs import RunLog, RunRequest
 from ratiba_action.settings.gitlab import gitlab_job
@@ -60,7 +60,11 @@ class Lifecycle:
             raise _cancelled(self._interruption)
 
     def begin(self) -> None:
-        """Write down in the ledger's database that the run begins; a failure never changes the verdict."""
+        """Begin to read what the report's trends need, and write down in the ledger's database that the run begins.
+
+        A failure never changes the verdict.
+        """
+        begin_history(self.history)
         request, subject = self.request, self.request.decided.change.subject
         if not request.settings.ledger_url:
             return
@@ -179,9 +183,10 @@ class Lifecycle:
         except LedgerError as error:
             self.publication.warn(str(error))
             return report
-        # A run that asked it nothing before has not said yet where its trends come from.
-        read = () if known else notes_of_history(self.history)
-        return replace(report, notes=in_order((*report.notes, *read))) if read else report
+        # A run that asked it nothing before has not said yet where its trends come from, nor that a file is broken.
+        read = notes_of_history(self.history)
+        notes = (*(note for note in report.notes if note not in known), *read)
+        return report if read == known else replace(report, notes=in_order(notes))
 
     def _keep(self, report: "Report") -> None:
         """Add the run to the history; a failure never changes the verdict."""

@@ -333,7 +333,7 @@ def score_cache(inputs: RunInputs) -> Path | None:
     """Folder of the judge cache; None to judge everything anew."""
     # A replayed score costs nothing and an edited recording must show; what is recorded is asked for.
     used = inputs.cache and inputs.llm in {Llm.AUTO, Llm.LIVE}
-    return cache_folder(inputs.environment, inputs.repository) if used else None
+    return cache_folder(inputs.environment, inputs.repository, inputs.decided.change.git) if used else None
 
 
 @asynccontextmanager

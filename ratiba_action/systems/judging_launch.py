@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -190,5 +191,10 @@ async def _start(around: Surroundings, stack: AsyncExitStack) -> JudgingControl:
         printed = printable_lines(await command.end())
         raise InfrastructureError(f"What judges by DeepEval could not be started. It printed: {printed}")
     same_user = place.identity is None
-    notes = judging_notes(same_user=same_user, landlock=has_landlock(), missing=seccomp.missing(same_user=same_user))
+    notes = judging_notes(
+        same_user=same_user,
+        landlock=has_landlock(),
+        missing=seccomp.missing(same_user=same_user),
+        root=os.geteuid() == 0,
+    )
     return JudgingControl(near, notes)

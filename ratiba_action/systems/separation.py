@@ -59,24 +59,37 @@ def separation_warnings(*, same_user: bool, landlock: bool, secrets: bool) -> tu
     return (warning,)
 
 
-def judging_notes(*, same_user: bool, landlock: bool, missing: seccomp.MissingFilter | None) -> tuple[MachineNote, ...]:
+def judging_notes(
+    *, same_user: bool, landlock: bool, missing: seccomp.MissingFilter | None, root: bool = False
+) -> tuple[MachineNote, ...]:
     """What the reader of a report should know about how far DeepEval is from the rest of the machine.
 
     Args:
         same_user: whether it runs as the gate's own user.
         landlock: whether the kernel has it.
         missing: what the machine has not of the filter of system calls.
+        root: whether the gate is root.
     """
+    notes = [_judged_as_root()] if same_user and root else []
     reached = ["files and processes of the gate's user"] if same_user and not landlock else []
     reached += ["the machine's network"] if missing is seccomp.MissingFilter.FILTER or not seccomp.machine() else []
-    if not reached:
-        return ()
-    note = MachineNote(
-        "DeepEval runs in a process of its own, which is given no key. This machine lacks a part of its sandbox, so "
-        f"that it can reach {' and '.join(reached)}.",
-        "Use Linux 5.19 or newer on x86_64 or arm64.",
+    if reached:
+        note = MachineNote(
+            "DeepEval runs in a process of its own, which is given no key. This machine lacks a part of its sandbox, "
+            f"so that it can reach {' and '.join(reached)}.",
+            "Use Linux 5.19 or newer on x86_64 or arm64.",
+        )
+        notes.append(note)
+    return tuple(notes)
+
+
+def _judged_as_root() -> MachineNote:
+    return MachineNote(
+        "DeepEval runs in a process of its own, which is given no key, but as the gate's own user, without "
+        f"capabilities, since another user cannot run {sys.executable!r}. Files that only root may read are not hidden "
+        "from it.",
+        "Run the gate as an ordinary user.",
     )
-    return (note,)
 
 
 def in_container(environment: Mapping[str, str]) -> bool:

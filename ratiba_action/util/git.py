@@ -170,10 +170,21 @@ class Git:
         user = {name: value for name in _USER if (value := environment.get(name))}
         self._user_environment = {"PATH": path, **_FIXED, **user}
         self._folder = str(root / ".git")
-        self._folder, common = self.run("rev-parse", "--absolute-git-dir", "--git-common-dir").splitlines()
+        self._answers: dict[tuple[object, ...], str] | None = None
+        asked = ("rev-parse", "--absolute-git-dir", "--git-common-dir", "--is-shallow-repository")
+        self._folder, common, shallow = self.run(*asked).splitlines()
+        self._shallow = shallow != "false"  # an older git answers with the question
         # Of the two commits that were asked for last: a run asks for its base's again and again.
         self._trees: dict[str, dict[str, TreeEntry]] = {}
         self.folders = tuple(dict.fromkeys(Path(folder).resolve() for folder in (self._folder, str(Path("/", common)))))
+
+    def remember(self) -> None:
+        """Ask git each question once until ``forget``: while no code of a change runs, the answers stay as they are."""
+        self._answers = {}
+
+    def forget(self) -> None:
+        """Ask git again from now on: what runs may change the answers. To be called before code of a change runs."""
+        self._answers = None
 
     def run(self, *arguments: str, given: str = "", user: bool = False) -> str:
         """Output of a git command, decoded with ``surrogateescape``.
@@ -185,6 +196,17 @@ class Git:
         Raises:
             InfrastructureError: git is missing, failed, or took too long.
         """
+        if self._answers is None:
+            return self._run(arguments, given, user=user)
+        question = (arguments, given, user)
+        if question not in self._answers:
+            answer = self._run(arguments, given, user=user)
+            if self._answers is None:  # another thread has begun what may change it
+                return answer
+            self._answers[question] = answer
+        return self._answers[question]
+
+    def _run(self, arguments: Sequence[str], given: str, *, user: bool) -> str:
         try:
             done = subprocess.run(
                 self._command(*arguments),
@@ -276,12 +298,8 @@ class Git:
 
     @property
     def is_shallow(self) -> bool:
-        """Whether the clone's history is cut off.
-
-        Raises:
-            InfrastructureError: git cannot be run here.
-        """
-        return self.run("rev-parse", "--is-shallow-repository").strip() != "false"
+        """Whether the clone's history was cut off when it was opened."""
+        return self._shallow
 
     def last_commit(self, name: str, commit: str) -> str:
         """Short id of the last commit up to this one that touched a path; empty when none did, or history is cut off.
@@ -313,8 +331,9 @@ class Git:
         Raises:
             InfrastructureError: the commit, or a folder of it, is not in this clone.
         """
-        if not under and commit in self._trees:
-            return self._trees[commit]
+        if commit in self._trees:
+            known = self._trees[commit]
+            return known if not under else {path: known[path] for path in known if _is_under(path, known[path], under)}
         listed = self.run("ls-tree", "-r", "-z", "--full-tree", commit, *(["--", under] if under else []))
         entries: dict[str, TreeEntry] = {}
         for line in filter(None, listed.split("\0")):
@@ -370,7 +389,9 @@ class Git:
             kind: that git is to read it as, such as ``bool``; empty for any text.
         """
         try:
-            return self.run("config", *([f"--type={kind}"] if kind else []), "--get", name, user=True).strip()
+            # An empty answer is one to be remembered, unlike a failure.
+            asked = ("config", *([f"--type={kind}"] if kind else []), "--default=", "--get", name)
+            return self.run(*asked, user=True).strip()
         except InfrastructureError:
             return ""
 
@@ -513,6 +534,13 @@ def _first_line(stdout: IO[bytes], identifier: str, maximum: int) -> bytes:
 
 def _ended(identifier: str) -> bytes:
     raise ValueError(f"git ended at {identifier}")
+
+
+def _is_under(path: str, entry: TreeEntry, under: str) -> bool:
+    """Whether git lists an entry for a literal path: a slash at its end stands for a folder, or for a submodule."""
+    folder = under.rstrip("/")
+    itself = path == under or (path == folder and entry.mode == SUBMODULE)
+    return itself or path.startswith(f"{folder}/")
 
 
 def _names(listed: str) -> tuple[str, ...]:

@@ -3,20 +3,19 @@
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
 
 import pytest
 
-from ratiba_action.commands import gate_run
 from ratiba_action.errors import InfrastructureError
 from ratiba_action.model.change import Mode, ModeDecision, Reason
 from ratiba_action.run.changed_requests import RULE, raised_by_shards
 from ratiba_action.run.inputs import RunInputs
+from ratiba_action.run.session import OpenSession
 from ratiba_action.util.interruption import SIGNALS, Interruption
-from tests.support.small_repository import SmallRepository
+from tests.support.in_process_repository import gate_here
+from tests.support.small_repository import Ended, SmallRepository
 
 WHY = "the system prompt of `greeting` changed: line 3 was removed, in other.py"
-Breaks = Callable[[SmallRepository, pytest.MonkeyPatch], None]
 
 
 @pytest.fixture(autouse=True)
@@ -32,62 +31,60 @@ def signals() -> Iterator[None]:
 
 
 @pytest.fixture
-def advisory(local: SmallRepository, monkeypatch: pytest.MonkeyPatch) -> SmallRepository:
-    """A change of code whose requests to models are taken for others than the base's."""
-
-    def raised(inputs: RunInputs, _open_session: object) -> RunInputs:
-        found = ModeDecision(Mode.BLOCKING, (Reason("other.py", RULE, Mode.BLOCKING, WHY),))
-        return raised_by_shards(inputs, [found])
-
-    monkeypatch.setattr(gate_run, "raised_by_requests", raised)
+def advisory(local: SmallRepository) -> SmallRepository:
+    """A change of code, which makes an advisory run."""
     local.scenario("greeting", "say hello")
     local.commit()
     local.write("other.py", "changed = True\n")
     return local
 
 
-def crashes(local: SmallRepository, _: pytest.MonkeyPatch) -> None:
+def raised(inputs: RunInputs, _open_session: OpenSession) -> RunInputs:
+    """Its requests to models are taken for others than the base's."""
+    found = ModeDecision(Mode.BLOCKING, (Reason("other.py", RULE, Mode.BLOCKING, WHY),))
+    return raised_by_shards(inputs, [found])
+
+
+def crashes(local: SmallRepository) -> None:
     adapter = (local.folder / "adapter.py").read_text()
     local.write("adapter.py", adapter.replace('return {"text": text, "state": "SAID"}', "raise KeyError(text)"))
 
 
-def cannot_start(local: SmallRepository, _: pytest.MonkeyPatch) -> None:
+def cannot_start(local: SmallRepository) -> None:
     local.write("adapter.py", "import nothing_of_this_name\n")
 
 
-def stops(by: Callable[[], object], _: SmallRepository, monkeypatch: pytest.MonkeyPatch) -> None:
-    def evaluate(*_arguments: object, **_named: object) -> object:
-        return by()
-
-    monkeypatch.setattr(gate_run, "evaluate", evaluate)
+def no_answer() -> None:
+    raise InfrastructureError("The provider does not answer.", "")
 
 
-def raises(error: Exception) -> None:
-    raise error
+def defect() -> None:
+    raise ZeroDivisionError("a defect")
 
 
-def is_cancelled() -> None:
+def cancelled() -> None:
     signal.raise_signal(signal.SIGTERM)
     raise InfrastructureError("The run was cancelled by SIGTERM.", "Run the gate again.")
 
 
-@pytest.mark.parametrize(
-    ("breaks", "conclusion", "code"),
-    [
-        (crashes, "failed", 1),
-        (cannot_start, "incomplete", 3),
-        (partial(stops, partial(raises, InfrastructureError("The provider does not answer.", ""))), "incomplete", 3),
-        (partial(stops, partial(raises, ZeroDivisionError("a defect"))), "incomplete", 3),
-        (partial(stops, is_cancelled), "incomplete", 3),
-    ],
-    ids=["crash", "start", "provider", "defect", "cancelled"],
-)
-def test_a_raised_run_ends_as_a_blocking_one(
-    advisory: SmallRepository, monkeypatch: pytest.MonkeyPatch, breaks: Breaks, conclusion: str, code: int
-) -> None:
-    breaks(advisory, monkeypatch)
-    ended = advisory.gate()
+def assert_blocking(ended: Ended, conclusion: str, code: int) -> None:
     assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (code, "blocking", conclusion)
     assert ended.comment.splitlines()[2].startswith(f"> ## {conclusion.title()}"), ended.comment
     assert "(advisory)" not in ended.comment
     assert WHY.partition("` ")[2] in ended.comment
+
+
+@pytest.mark.parametrize(("breaks", "conclusion", "code"), [(crashes, "failed", 1), (cannot_start, "incomplete", 3)])
+def test_a_raised_run_of_a_system_that_breaks_ends_as_a_blocking_one(
+    advisory: SmallRepository, breaks: Callable[[SmallRepository], None], conclusion: str, code: int
+) -> None:
+    breaks(advisory)
+    assert_blocking(gate_here(advisory, raise_by_requests=raised), conclusion, code)
+
+
+@pytest.mark.parametrize("ends", [no_answer, defect, cancelled])
+def test_a_raised_run_that_cannot_go_on_ends_as_a_blocking_one(
+    advisory: SmallRepository, ends: Callable[[], None]
+) -> None:
+    ended = gate_here(advisory, raise_by_requests=raised, open_session=lambda *_arguments, **_named: ends())
+    assert_blocking(ended, "incomplete", 3)

@@ -19,7 +19,7 @@ _TABLES = re.compile(
     r"[#|]|>$|> (?:\[!|#|\*\*|\d+ of \d+ scenarios? passed)|\*\*(?:`|Compared)|scenario  |"
     r"(?:results|report|junit|comment)\.\w+  |\d+ of \d+ scenarios? passed|More in |<"
     r"|```|\d+  \w|(?:first_conversation|greeting|order_\w+|two_orders)(?: \(.*\))?  |The system runs as"
-    r"|note: The (?:system runs as|gateway saw)|run \d+: |All \d+ scenarios|$"
+    r"|note: (?:The system runs as|The gateway saw|DeepEval runs in)|run \d+: |All \d+ scenarios|$"
 )
 """Lines of the comment's and the terminal's tables and sections, which tests of the reporting hold."""
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.errors import ConfigurationError
-from ratiba_action.history.results import load_baseline, measured_run, read_baseline
+from ratiba_action.history.results import load_baseline, measured_run
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Subject
 from ratiba_action.model.comparison import MeasuredRun
@@ -38,6 +38,10 @@ def written(folder: Path, reported: Report) -> Path:
     path = folder / "results.json"
     path.write_text(render_results(summarise(Redactor().report(reported))), encoding="utf-8")
     return path
+
+
+def read_baseline(path: Path, repository: str = "") -> MeasuredRun:
+    return measured_run(load_baseline(path.read_bytes()), repository)
 
 
 def test_a_written_and_masked_report_is_read_as_the_run_that_it_was(tmp_path: Path) -> None:

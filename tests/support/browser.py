@@ -16,15 +16,27 @@ needs_chromium = pytest.mark.skipif(shutil.which("chromium") is None, reason="ch
 
 
 class Page:
-    """One tab of the browser."""
+    """One tab of the browser.
 
-    def __init__(self, sending: IO[bytes], receiving: IO[bytes]) -> None:
+    Args:
+        window: it has a window of its own; False to be a tab of the one that is there.
+    """
+
+    def __init__(self, sending: IO[bytes], receiving: IO[bytes], *, window: bool = False) -> None:
         self._sending, self._receiving = sending, receiving
         self._number = 0
         self._session = ""
         self._events: list[dict[str, Any]] = []
-        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        target = self._call("Target.createTarget", url="about:blank", newWindow=window)["targetId"]
         self._session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+
+    def beside(self, *, window: bool) -> "Page":
+        """Another page of the same browser: in a window beside this one, or a tab that covers it."""
+        return Page(self._sending, self._receiving, window=window)
+
+    def show(self) -> None:
+        """Bring the tab to the front."""
+        self._call("Page.bringToFront")
 
     def open(self, url: str, *, script: bool = True) -> None:
         """Load a page to its end.

@@ -12,8 +12,8 @@ import gc
 import io
 import subprocess
 import traceback
-from collections.abc import AsyncIterator, Callable, Mapping, MutableMapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, MutableMapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any
 from ratiba_action import main
 from ratiba_action.cli import COMMANDS
 from ratiba_action.commands import gate, gate_run
-from ratiba_action.commands.gate_options import read_options
+from ratiba_action.commands.gate_options import GateOptions, read_options
 from ratiba_action.config.configuration import Configuration
 from ratiba_action.errors import SystemRaisedError, WorkerError
 from ratiba_action.metrics.registry import load_metric
@@ -40,6 +40,7 @@ from ratiba_action.run.services import Arms, ArmServices, RunServices, StartArm
 from ratiba_action.run.session import RunSession
 from ratiba_action.systems.dialogue import parse_reply
 from tests.support.gateways import InMemoryGateway
+from tests.support.small_repository import Ended, SmallRepository
 from tests.support.systems import ScriptedSystem
 from tests.support.tenants import InMemoryTenants
 
@@ -230,13 +231,35 @@ def run_here(
     arguments: Sequence[str], folder: Path, environment: Mapping[str, str]
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command line of the gate in this process; ``SmallRepository.run``."""
-    out, err = io.StringIO(), io.StringIO()
-    collecting = gc.get_threshold()  # a gate has its process for itself, and sets it
-    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    with _captured(folder) as (out, err):
         try:
             code = main.run(list(arguments), dict(environment), _COMMANDS)
         except SystemExit as ending:  # of argparse, which has printed why
             code = int(ending.code or 0)
+    return subprocess.CompletedProcess(list(arguments), code, out.getvalue(), err.getvalue())
+
+
+def gate_here(repository: SmallRepository, **world: Any) -> Ended:
+    """Run the gate of a repository in this process.
+
+    Args:
+        world: what of ``World`` is the test's own.
+    """
+    options = GateOptions(repo=str(repository.folder), inputs={"report-dir": str(repository.report)})
+    with _captured(repository.folder) as (out, err):
+        code = gate_run.run(
+            options, dict(repository.environment), world=replace(REAL_WORLD, **{"open_session": open_session, **world})
+        )
+    return Ended(code, out.getvalue() + err.getvalue(), repository.report)
+
+
+@contextmanager
+def _captured(folder: Path) -> Iterator[tuple[io.StringIO, io.StringIO]]:
+    """Work in a folder, and give what is printed there and to standard error."""
+    out, err = io.StringIO(), io.StringIO()
+    collecting = gc.get_threshold()  # a gate has its process for itself, and sets it
+    with contextlib.chdir(folder), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            yield out, err
         finally:
             gc.set_threshold(*collecting)
-    return subprocess.CompletedProcess(list(arguments), code, out.getvalue(), err.getvalue())

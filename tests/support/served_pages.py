@@ -13,6 +13,7 @@ from typing import Any
 
 from ratiba_action.history.run_files import RunFiles
 from ratiba_action.privacy.masking import Redactor
+from ratiba_action.publish.view.chat_channel import ChatChannel
 from ratiba_action.publish.view.live_run import EventTail
 from ratiba_action.publish.view.local_runs import LocalRuns
 from ratiba_action.publish.view.server import Conversing, ViewAddress, serving
@@ -50,7 +51,9 @@ def served(
     async def serve() -> None:
         warnings = list[str]()
         runs = LocalRuns(report, history, branch="", redactor=Redactor(), chat=chat is not None)
-        async with serving(runs, EventTail([report]), warn=warnings.append, page=page, chat=chat) as (address, _):
+        async with serving(runs, EventTail([report]), warn=warnings.append, page=page, chat=chat) as (address, tell):
+            if isinstance(chat, ChatChannel):
+                chat.tell = tell
             loops.append(asyncio.get_running_loop())
             started.append(ServedPages(address, warnings))
             ready.set()

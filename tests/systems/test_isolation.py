@@ -1,5 +1,6 @@
 """How far the worker is from the gate is told where it is less than it could be, and refused where secrets are near."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,14 @@ def test_a_note_says_what_deepeval_reaches_where_a_layer_is_missing() -> None:
     if seccomp.machine():
         assert judging_notes(same_user=False, landlock=False, missing=None) == ()
         assert judging_notes(same_user=True, landlock=True, missing=None) == ()
+        assert judging_notes(same_user=False, landlock=True, missing=None, root=True) == ()
+
+
+def test_a_note_says_that_deepeval_runs_as_root_where_no_other_user_can_run_its_interpreter() -> None:
+    first, *others = judging_notes(same_user=True, landlock=True, missing=seccomp.MissingFilter.FILTER, root=True)
+    assert f"another user cannot run {sys.executable!r}" in first
+    assert first.remedy == "Run the gate as an ordinary user."
+    assert ["network" in note for note in others] == [True]
 
 
 def test_a_container_without_a_file_system_for_each_side_is_a_note() -> None:

@@ -243,6 +243,9 @@ async def test_a_machine_without_a_layer_of_the_sandbox_is_noted_once_and_scores
     async with opened(tmp_path, maximum=2, note=notes.append) as processes:
         judges = [ObligingJudge(), ObligingJudge()]
         scores = await asyncio.gather(*(score(processes, "ToxicityMetric", judge) for judge in judges))
+        users = {process.stat().st_uid for process in processes_of(tmp_path)}
     assert scores == [whole, whole]
-    (note,) = notes
+    as_root = [note for note in notes if "as the gate's own user, without capabilities" in note]
+    assert len(as_root) == (users == {os.geteuid()} == {0})
+    (note,) = (note for note in notes if note not in as_root)
     assert "it can reach the machine's network" in note

@@ -10,7 +10,7 @@ import pytest
 
 import ratiba_action
 from ratiba_action.errors import InfrastructureError
-from ratiba_action.util.git import Git, TreeEntry, find_checkout
+from ratiba_action.util.git import SUBMODULE, Git, TreeEntry, find_checkout
 from tests.support.git_repository import GitRepository
 
 PRODUCT = Path(ratiba_action.__file__).parent
@@ -186,6 +186,40 @@ def test_a_commit_is_listed_once_and_what_a_name_stands_for_each_time(repository
     assert git.tree(commit) == listed
     with pytest.raises(InfrastructureError):
         git.tree("HEAD")
+
+
+def test_what_is_remembered_is_asked_again_once_it_is_forgotten(repository: GitRepository) -> None:
+    first = repository.commit({"a": "1"})
+    git = opened(repository)
+    git.remember()
+    answers = (git.commit("HEAD"), tuple(git.index()), git.untracked(), git.setting("core.autocrlf"))
+    assert answers == (first, ("a",), (), "")
+    second = repository.commit({"b": "2"})
+    repository.write({"c": "3"})
+    repository.git("config", "core.autocrlf", "input")
+    assert (git.commit("HEAD"), tuple(git.index()), git.untracked(), git.setting("core.autocrlf")) == answers
+    assert git.commit("main~1") == first, "a question that was not asked before is asked"
+    git.forget()
+    assert (git.commit("HEAD"), tuple(git.index()), git.untracked()) == (second, ("a", "b"), ("c",))
+    assert git.setting("core.autocrlf") == "input"
+
+
+def test_a_question_that_failed_is_not_remembered(repository: GitRepository) -> None:
+    git = opened(repository)
+    git.remember()
+    assert git.commit("HEAD") is None
+    commit = repository.commit({"a": "1"})
+    assert git.commit("HEAD") == commit
+
+
+def test_files_below_a_folder_of_a_commit_that_is_known_are_those_that_git_lists(repository: GitRepository) -> None:
+    first = repository.commit({"a/b/c": "1", "a/b-c": "2", "a.txt": "3", "a/[b]": "4"})
+    repository.git("update-index", "--add", "--cacheinfo", f"160000,{first},a/sub")
+    commit = repository.git("commit-tree", "-m", "x", repository.git("write-tree").strip()).strip()
+    git, known = opened(repository), opened(repository)
+    assert known.tree(commit)["a/sub"].mode == SUBMODULE
+    for under in ("a", "a/", "a/b", "a/b/", "a/b/c", "a.txt", "a.txt/", "a/[b]", "a/*", "a/sub", "a/sub/", "absent"):
+        assert known.tree(commit, under) == git.tree(commit, under), under
 
 
 def test_the_first_name_of_a_commit_is_found(repository: GitRepository) -> None:

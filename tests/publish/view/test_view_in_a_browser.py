@@ -187,6 +187,39 @@ def test_what_is_typed_and_clicked_is_posted_as_the_lines_of_a_terminal(tmp_path
     assert chat.lines == ["Un massage", "/undo", "/expect 2", "/label good Asha", "/save books"]
 
 
+class Echo(ChatChannel):
+    """Shows each line that is posted, and has a reply to all but one."""
+
+    def put(self, line: str) -> bool:
+        """See ``Conversing``."""
+        self.write(json.dumps({"kind": "line", "line": line}))
+        if line != "and then?":
+            self.write(f"{json.dumps(TURN)}\n{json.dumps({'kind': 'ready'})}")
+        return True
+
+
+def say(browser: Page, line: str) -> None:
+    browser.evaluate(f"document.querySelector('#chat-line').value = {json.dumps(line)}; true")
+    browser.evaluate("document.querySelector('#chat-say').requestSubmit(); true")
+
+
+def test_two_windows_and_a_tab_show_the_same_conversation_whoever_talks(tmp_path: Path, browser: Page) -> None:
+    with served(tmp_path, page="chat.html", chat=Echo()) as pages:
+        first, second = browser, browser.beside(window=True)
+        for window, line in ((first, "Un massage"), (second, "Demain")):
+            window.open(pages.address.url)
+            say(window, line)
+            until(window, "document.getElementById('chat-state').innerText === 'Ready.'")
+        until(first, "document.getElementById('chat-log').innerText.includes('Demain')")
+        assert text_of(first, "chat-log") == text_of(second, "chat-log")
+        say(first, "and then?")
+        until(second, "document.getElementById('chat-state').innerText === 'Waiting for the reply …'")
+        later = second.beside(window=False)
+        later.open(pages.address.url)
+        until(later, "document.getElementById('chat-state').innerText === 'Waiting for the reply …'")
+        assert text_of(later, "chat-log") == text_of(first, "chat-log")
+
+
 @contextmanager
 def other_site(content: str) -> Iterator[str]:
     """A page of another origin."""

@@ -6,15 +6,19 @@
   const state = element("chat-state");
   let taken = [];
   const json = (value) => JSON.stringify(value);
-  const post = async (line) => {
+  const wait = () => {
     state.textContent = "Waiting for the reply …";
+  };
+  const post = async (line) => {
+    wait();
     try {
-      const answer = await fetch("chat/say", { method: "POST", headers: { "Content-Type": "application/json" }, body: json({ line }) });
+      // It is answered at once. A browser has six connections to one server, and each window with a chat keeps two.
+      const answer = await fetch("chat/say", { method: "POST", headers: { "Content-Type": "application/json" }, body: json({ line }), signal: AbortSignal.timeout(10000) });
       if (!answer.ok) {
         state.textContent = await answer.text();
       }
     } catch {
-      state.textContent = "The line could not be sent. Is ratiba view still running?";
+      state.textContent = "The line could not be sent. Is ratiba view still running? If more than two windows show it, close one.";
     }
   };
 
@@ -86,7 +90,14 @@
       state.textContent = "Ready.";
     },
     start: (thing) => add("soft", made("p", thing.keys), ...thing.notes.map((note) => made("p", `note: ${note}`)), made("p", `customer ${thing.customer.name}, ${thing.customer.phone}; now ${thing.now}; language ${thing.language}`)),
-    line: (thing) => (thing.line.startsWith("/") ? add("soft chat-command", made("p", thing.line)) : add("chat-customer", made("b", "customer"), made("p", thing.line))),
+    line: (thing) => {
+      wait(); // also where another window has posted it
+      if (thing.line.startsWith("/")) {
+        add("soft chat-command", made("p", thing.line));
+      } else {
+        add("chat-customer", made("b", "customer"), made("p", thing.line));
+      }
+    },
     masked: (thing) => add("soft", made("p", `sent masked: ${typeof thing.sent === "string" ? thing.sent : json(thing.sent)}`)),
     turn: (thing) => {
       taken.push(thing);
