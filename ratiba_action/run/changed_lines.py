@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 _MAX_FILES, _MAX_BYTES, _MAX_LINES = 200, 1 << 20, 10_000
 """Of a change, and of one file: what is larger is not looked into."""
 _NAMED = 5
+_NESTED = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _WITHOUT_CODE = (ast.Global, ast.Nonlocal, ast.Pass)
 Executed = Mapping[str, Mapping[str, frozenset[int]]]
 """Lines that ran, by scenario and by file below the system's root."""
@@ -147,12 +148,11 @@ def _has_code(node: ast.stmt | ast.ExceptHandler) -> bool:
 
 
 def _header(node: ast.stmt | ast.ExceptHandler) -> frozenset[int]:
+    own = [child for child in ast.iter_child_nodes(node) if not isinstance(child, _NESTED)]
+    ends = (getattr(each, "end_lineno", None) or 0 for child in own for each in ast.walk(child))
     begin = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
-    body = getattr(node, "body", None) or getattr(node, "cases", None)
-    if not body:
-        return frozenset(range(begin, (node.end_lineno or begin) + 1))
-    first = body[0].pattern if isinstance(body[0], ast.match_case) else body[0]
-    return frozenset(range(begin, max(begin + 1, first.lineno)))
+    last = node.lineno if len(own) < sum(1 for _ in ast.iter_child_nodes(node)) else node.end_lineno or 0
+    return frozenset(range(begin, max(begin, last, *ends) + 1))
 
 
 def _spans(lines: Sequence[int]) -> Iterator[str]:
