@@ -2,7 +2,7 @@
 
 Each edit of five examples goes through ``ratiba gate --mode blocking --llm replay``, in a repository of its own, with
 recorded answers and mocked models only. A careless edit is stopped if the run failed, or if it is incomplete and the
-comment names the edited line. Prints the tables of decisions 0194 and 0203; exits 1 if an edit ended otherwise than it
+comment names the edited line (of a prompt, the file). Prints the tables of decisions 0194, 0203 and 0205; exits 1 if an edit ended otherwise than it
 should.
 """
 
@@ -222,8 +222,12 @@ def ended(edit: Edit, repository: Path) -> tuple[str, bool]:
     if not (report / "results.json").is_file():
         return f"exit code {done.returncode}: {done.stderr[-300:]}", False
     results: dict[str, Any] = json.loads((report / "results.json").read_text("utf-8"))
-    cause = [line for line in (report / "comment.md").read_text("utf-8").splitlines() if "Which line did it" in line]
-    return str(results["outputs"]["conclusion"]), any(Path(below).name in line for line in cause)
+    comment = (report / "comment.md").read_text("utf-8")
+    cause = [line for line in comment.splitlines() if "Which line did it" in line]
+    named = any(Path(below).name in line for line in cause)
+    # Of a prompt, any edit leaves its scenarios without an answer: its file is the cause.
+    named |= not below.endswith(".py") and f"his change edits {below}" in comment.replace("\\", "")
+    return str(results["outputs"]["conclusion"]), named
 
 
 def is_right(edit: Edit, conclusion: str, *, named: bool) -> bool:
