@@ -2,8 +2,8 @@
 
 Each edit of five examples goes through ``ratiba gate --mode blocking --llm replay``, in a repository of its own, with
 recorded answers and mocked models only. A careless edit is stopped if the run failed, or if it is incomplete and the
-comment names the edited line (of a prompt, the file). Prints the tables of decisions 0194, 0203 and 0205; exits 1 if an edit ended otherwise than it
-should.
+comment names the edited line; of a prompt, the file. Prints the tables of decisions 0194, 0203 and 0205; exits 1 if an
+edit ended otherwise than it should.
 """
 
 import argparse
