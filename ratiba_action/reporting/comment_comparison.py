@@ -44,8 +44,8 @@ def comparison(summary: ReportSummary, *, whole: bool = False) -> str:
     moved = [row for row in compared.scenarios if row.moved]
     listed = compared.found.tier is Tier.NOT_COMPARABLE and compared.obstacles
     if not (changed or moved or compared.flips or listed):
-        same = f" {_ALIKE}" if compared.found.exact and not (compared.changes or compared.not_comparable) else ""
-        first = f"**Compared with the base:** {_summary(summary, compared)}{same}"
+        alike = f" {_ALIKE}" if compared.found.exact and not (compared.changes or compared.not_comparable) else ""
+        first = f"**Compared with the base:** {_summary(summary, compared)}{alike}"
         return "\n\n".join([first, *_unnoticed(compared)])
     parts = [f"### Compared with the base\n\n{_summary(summary, compared)}"]
     parts += [_flipped(compared.found.flips, summary.titles)] if compared.flips else []

@@ -1,6 +1,8 @@
 """Which changed lines of the system's code no scenario runs: a change that nothing reaches passes like any other."""
 
 import ast
+import contextlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -19,8 +21,8 @@ from ratiba_action.util.text import few, plural
 if TYPE_CHECKING:
     from ratiba_action.run.services import Measured
 
-_MAX_FILES, _MAX_BYTES, _MAX_LINES = 200, 1 << 20, 10_000
-"""Of a change, and of one file: what is larger is not looked into."""
+_MAX_FILES, _MAX_BYTES, _MAX_PAIRS = 100, 1 << 20, 300_000
+"""Files of a change; bytes, and pairs of equal lines, of one file: what is larger is not looked into."""
 _NAMED = 5
 _NESTED = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _WITHOUT_CODE = (ast.Global, ast.Nonlocal, ast.Pass)
@@ -84,24 +86,28 @@ def changed_lines(inputs: RunInputs) -> ChangedLines:
     root = inputs.repository / inputs.configuration.system.root
     prefix = system_prefix(inputs, root)
     names = [path for path in change.files.paths if path.startswith(prefix) and path.endswith(".py")][:_MAX_FILES]
-    found = dict[str, tuple[str, frozenset[int]]]()
+    before, after = dict[str, str](), dict[str, str]()
     with change.git.blobs() as blobs:
         for path in names:
-            try:
-                before = blobs.read(f"{base.commit}:{path}", _MAX_BYTES) or b""
-                text = read_plain_file(root, path.removeprefix(prefix), _MAX_BYTES).decode()
-                lines = lines_that_differ(before.decode(), text)
-            except (RatibaError, OSError, UnicodeDecodeError):  # gone, too large, or no text
-                continue
-            if lines:
-                found[path.removeprefix(prefix)] = text, lines
-    return ChangedLines(found, prefix)
+            name = path.removeprefix(prefix)
+            with contextlib.suppress(RatibaError, UnicodeDecodeError):  # too large, or no text
+                before[name] = (blobs.read(f"{base.commit}:{path}", _MAX_BYTES) or b"").decode()
+                with contextlib.suppress(OSError):  # removed
+                    after[name] = read_plain_file(root, name, _MAX_BYTES).decode()
+    removed = "".join(text for name, text in before.items() if name not in after)
+    # A file that the base has under another name is not new.
+    differ = {name: lines_that_differ(before[name] or removed, text) for name, text in after.items()}
+    return ChangedLines({name: (after[name], lines) for name, lines in differ.items() if lines}, prefix)
 
 
 def lines_that_differ(before: str, after: str) -> frozenset[int]:
-    """Numbers of the lines of a text, from 1, that another text has otherwise or not at all."""
+    """Numbers of the lines of a text, from 1, that another text has otherwise or not at all.
+
+    None of texts so long, and with so many equal lines, that it would take seconds to tell.
+    """
     old, new = before.splitlines(), after.splitlines()
-    if max(len(old), len(new)) > _MAX_LINES:
+    counts = Counter(old)
+    if sum(counts[line] for line in new) > _MAX_PAIRS:
         return frozenset()
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
     return frozenset(line + 1 for kind, _, _, begin, end in blocks if kind != "equal" for line in range(begin, end))

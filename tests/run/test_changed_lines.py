@@ -90,7 +90,7 @@ def notes(executed: dict[str, Any], *, broken: bool = False, runs: int = 1) -> t
     inputs.selection.scenarios = [type("Scenario", (), {"id": name})() for name in scenarios]
     inputs.trials = 1
     recorder = FakeRecorder(broken={"shop_0": "it raised"} if broken else {})
-    results = recorder(inputs, type("Log", (), {})()).report.results  # type: ignore[arg-type]
+    results = recorder(inputs, type("Log", (), {})()).report.results
     lines = ChangedLines({"price.py": (CODE, EVERY)}, "bot/")
     return lines.notes(executed, Measured(results))
 

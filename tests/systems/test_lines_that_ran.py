@@ -1,15 +1,11 @@
 """Which lines of single files a conversation runs: by Python's monitoring, from 3.12 on."""
 
-import contextlib
-import functools
-import os
-import shutil
-import subprocess
 import sys
 
 import pytest
 
 from ratiba_action.model.scenario import Turn
+from tests.support.monitoring_python import monitoring_python, needs_monitoring
 from tests.systems.conftest import OpenSession, StartWorker
 
 pytestmark = pytest.mark.processes
@@ -44,22 +40,6 @@ def never():
 OF_ONE, OF_BOTH = {5, 6, 8, 9, 10}, {5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 16, 19, 20, 21}
 
 
-@functools.cache
-def interpreter() -> str:
-    """One that monitors lines and that every user can run; empty where there is none."""
-    code = "import sys, asyncio; sys.exit(sys.version_info < (3, 12))"
-    nobody = None if os.geteuid() else 65534
-    for name in (sys.executable, "python3.14", "python3.13", "python3.12"):
-        found = shutil.which(name)
-        with contextlib.suppress(OSError):
-            if found and not subprocess.run([found, "-c", code], user=nobody, cwd="/", check=False).returncode:
-                return found
-    return ""
-
-
-monitoring = pytest.mark.skipif(not interpreter(), reason="no Python that monitors lines")
-
-
 async def ran(start_worker: StartWorker, open_session: OpenSession, python: str, *messages: str) -> set[int]:
     system = await start_worker(SHOP, python=python)
     system.trace(on=True, files=("assistant.py", "gone.py"))
@@ -72,20 +52,20 @@ async def ran(start_worker: StartWorker, open_session: OpenSession, python: str,
     return set(system.executed["spa"].get("assistant.py", ()))
 
 
-@monitoring
+@needs_monitoring
 async def test_lines_of_named_files_are_noted_of_every_trial_of_a_scenario_and_of_its_threads(
     start_worker: StartWorker, open_session: OpenSession
 ) -> None:
-    found = await ran(start_worker, open_session, interpreter(), "none", "later")
+    found = await ran(start_worker, open_session, monitoring_python(), "none", "later")
     assert found >= OF_BOTH
     assert 25 not in found
 
 
-@monitoring
+@needs_monitoring
 async def test_what_a_conversation_does_not_reach_is_not_noted(
     start_worker: StartWorker, open_session: OpenSession
 ) -> None:
-    found = await ran(start_worker, open_session, interpreter(), "none")
+    found = await ran(start_worker, open_session, monitoring_python(), "none")
     assert found >= OF_ONE
     assert not found & {11, 12, 13, 14, 15, 16, 20, 21, 25}
 
