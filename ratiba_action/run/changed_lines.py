@@ -54,9 +54,7 @@ class ChangedLines:
             executed: by the scenarios of the change.
         """
         ended = {result.trial.scenario.id for result in measured.own if isinstance(result, Scored)}
-        if not ended or len(ended) < len({result.trial.scenario.id for result in measured.own}):
-            return ()
-        if not ended <= executed.keys():
+        if not all(isinstance(result, Scored) for result in measured.own) or not ended <= executed.keys():
             return ()
         places, count = list[str](), 0
         for name, (text, lines) in self.changed.items():

@@ -191,8 +191,8 @@ def replace_files(files: Mapping[str, Mapping[str, Any]], root: str) -> None:
 def trace_lines(root: str, files: Sequence[str] | None = None) -> dict[str, set[int]]:
     """From now on: the lines of the repository's files that this process runs, by path; filled while it runs.
 
-    Python from 3.12 on reports each line once, which is cheap. Until then it reports every call of every library, which
-    doubles the time of a conversation: then nothing is noted of single files, which nobody needs.
+    From 3.12 on, Python reports each line once, which is cheap. Until then it reports every call of every library,
+    which may double the time of a conversation, so where single files are asked for, nothing is noted.
 
     Args:
         files: below the root; None for all of the repository's.
