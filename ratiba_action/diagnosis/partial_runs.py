@@ -32,6 +32,7 @@ from ratiba_action.llm.request_inputs import VOLATILE
 from ratiba_action.model.answer_origin import Llm
 from ratiba_action.model.attribution import Attribution, Explanation, Finding
 from ratiba_action.model.canonical import digest
+from ratiba_action.model.case_file import CaseThresholdStatus
 from ratiba_action.model.conversation import ModelCall
 from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult
 from ratiba_action.model.note import in_order
@@ -252,7 +253,13 @@ def _dropped(report: Report) -> dict[str, float]:
     found = report.verdict.comparison
     if found is None or not found.exact or report.verdict.conclusion is not Conclusion.FAILED:
         return {}
-    return {each.scenario_id: (each.base + each.head) / 2 for each in found.scenarios if each.dropped_again}
+    fallen = [each for each in found.scenarios if each.dropped_again]
+    thresholds = (threshold for cases in report.data_sets for threshold in cases.gates)
+    if not fallen and any(threshold.status is CaseThresholdStatus.FAILED for threshold in thresholds):
+        # Small drops of some cases add up; the largest one stands for them.
+        lower = (each for each in found.scenarios if each.head < each.base)
+        fallen = sorted(lower, key=lambda each: each.head - each.base)[:1]
+    return {each.scenario_id: (each.base + each.head) / 2 for each in fallen}
 
 
 def _passing(report: Report, inputs: RunInputs, dropped: Collection[str]) -> list[ScenarioResult]:

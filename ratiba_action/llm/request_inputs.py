@@ -74,6 +74,8 @@ def changed_inputs(line: ModelRecording, request: ModelRequest, edited_prompts: 
         found.append(f"the customer's message to the model changed {_arrow(line.asked, request.last_message)}")
     if was is not None:
         found += [*_other_parameters(was, now), *(() if found else _other_messages(was, now, request))]
+    if edited_prompts and found and line.system == request.system:  # texts such as documents reach a model in messages
+        found.append(f"this change edits {', '.join(edited_prompts)}")
     return tuple(found)
 
 

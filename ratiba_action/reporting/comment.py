@@ -9,7 +9,7 @@ from ratiba_action.github.marker import marker_of
 from ratiba_action.model.verdict import Conclusion
 from ratiba_action.reporting import comment_failures as failures
 from ratiba_action.reporting import comment_sections as sections
-from ratiba_action.reporting.comment_comparison import compared_scenarios, comparison, flips
+from ratiba_action.reporting.comment_comparison import compared_scenarios, comparison, flips, unnoticed
 from ratiba_action.reporting.links import site_link
 from ratiba_action.reporting.markdown import inline, length, linked
 from ratiba_action.reporting.summary import ReportSummary
@@ -104,8 +104,9 @@ def _alert(summary: ReportSummary) -> str:
         return "NOTE" if report.shard.measured else _OTHER_ALERT
     if verdict.conclusion is Conclusion.FAILED and summary.exit_code == 0:
         return _OTHER_ALERT
+    unseen = summary.comparison is not None and bool(unnoticed(summary.comparison))
     if verdict.conclusion is Conclusion.PASSED and (
-        summary.caveat or summary.caveats or summary.replacement or verdict.warnings
+        summary.caveat or summary.caveats or summary.replacement or verdict.warnings or unseen
     ):
         return "NOTE"
     return _ALERTS.get(verdict.conclusion, _OTHER_ALERT)

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from ratiba_action.model.comparison import OutcomeChange, Tier
 from ratiba_action.reporting.comment_failures import code_html, shown_difference
 from ratiba_action.reporting.comparison_summary import ComparedScenario, ComparisonRow, ComparisonSummary
-from ratiba_action.reporting.conversation_changes import first_difference
+from ratiba_action.reporting.conversation_changes import FirstDifference, first_difference
 from ratiba_action.reporting.markdown import clip, code, fenced, folded, inline, named, table
 from ratiba_action.reporting.summary import ReportSummary
 from ratiba_action.util.text import plural
@@ -19,6 +19,9 @@ _REPLY = 600
 _TURNS = 20
 _INTERVAL = "Δ in points (90 % interval):"
 _POINTS = "Δ in points:"
+_ALIKE = (
+    "Every reply, tool call and state is as on the base: if this change is meant to alter one, no scenario shows it."
+)
 _MARKS = {Tier.REGRESSION: "🔴", Tier.IMPROVED: "🟢"}
 
 
@@ -41,7 +44,9 @@ def comparison(summary: ReportSummary, *, whole: bool = False) -> str:
     moved = [row for row in compared.scenarios if row.moved]
     listed = compared.found.tier is Tier.NOT_COMPARABLE and compared.obstacles
     if not (changed or moved or compared.flips or listed):
-        return "\n\n".join([f"**Compared with the base:** {_summary(summary, compared)}", *_unnoticed(compared)])
+        alike = f" {_ALIKE}" if compared.found.exact and not (compared.changes or compared.not_comparable) else ""
+        first = f"**Compared with the base:** {_summary(summary, compared)}{alike}"
+        return "\n\n".join([first, *_unnoticed(compared)])
     parts = [f"### Compared with the base\n\n{_summary(summary, compared)}"]
     parts += [_flipped(compared.found.flips, summary.titles)] if compared.flips else []
     parts += _unnoticed(compared)
@@ -94,21 +99,25 @@ def _summary(summary: ReportSummary, compared: ComparisonSummary) -> str:
     return f"{heading}\n\n{_obstacles(compared)}" if compared.found.tier is Tier.NOT_COMPARABLE and count else heading
 
 
+def unnoticed(compared: ComparisonSummary) -> list[tuple[str, FirstDifference]]:
+    """Scenarios that pass on both sides and whose conversation differs, with where; replies before all else."""
+    moved = {row.name for row in compared.scenarios if row.moved}
+    passing = (change for change in compared.changes.values() if change.direction == "still passing")
+    differences = [
+        (change.scenario_id, first)
+        for change in passing
+        if change.scenario_id not in moved and (first := first_difference(change)) is not None
+    ]
+    # What customers read comes first.
+    return sorted(differences, key=lambda each: each[1].what != "assistant")
+
+
 def _unnoticed(compared: ComparisonSummary) -> list[str]:
     """What the system said or did differently in scenarios that pass on both sides, where nothing varies by chance.
 
     No assertion decides about it, so a person has to.
     """
-    moved = {row.name for row in compared.scenarios if row.moved}
-    passing = (change for change in compared.changes.values() if change.direction == "still passing")
-    differences = [
-        (first.what != "assistant", change.scenario_id, first)
-        for change in passing
-        if change.scenario_id not in moved and (first := first_difference(change)) is not None
-    ]
-    # What customers read comes first.
-    differences.sort(key=lambda each: each[0])
-    found = [f"- {code(name)}, {shown_difference(first)}" for _, name, first in differences]
+    found = [f"- {code(name)}, {shown_difference(first)}" for name, first in unnoticed(compared)]
     if not found:
         return []
     one, many = "scenario passes and is not as on the base", "scenarios pass and are not as on the base"

@@ -101,6 +101,14 @@ async def caught(opening: Awaitable[tuple[ArmInputs, Code]]) -> OpenedBase:
         return error
 
 
+def trace_lines(system: "WorkerSystem | ReplaySystem", files: tuple[str, ...]) -> None:
+    """Note which lines of some files a system runs from now on, where the gate starts it."""
+    from ratiba_action.systems.worker_system import WorkerSystem
+
+    if files and isinstance(system, WorkerSystem):
+        system.trace(on=True, files=files)
+
+
 class OpenCode(Protocol):
     """Opens the code of an arm: its files are copied, and nothing of it is started."""
 
@@ -161,6 +169,7 @@ class ArmsOfRun(Arms):
         """Make the template of the change, and note what a reader should know of both sides."""
         await self._tenants.prepare(self._head.arm, code[0].migrate)
         await watch_reads(code[0], self._log)
+        trace_lines(code[0], self._head.traced)
         own, base = _warnings_of(*code), self.get(BASE)
         of_base = _warnings_of(base.system, base.custom, base.tests) if base is not None else ()
         apart = (prefixed("On the base: ", warning) for warning in of_base if warning not in own)
@@ -175,6 +184,7 @@ class ArmsOfRun(Arms):
         arm, code = opened
         self._calls.add_arm(arm)
         await self._tenants.prepare(arm.arm, code[0].migrate)
+        trace_lines(code[0], self._head.traced)
         if watched:
             from ratiba_action.systems.conditions import WatchedConditions
             from ratiba_action.systems.worker_system import WorkerSystem

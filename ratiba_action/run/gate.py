@@ -22,6 +22,7 @@ from ratiba_action.money.budget import Ledger, admit
 from ratiba_action.money.forecast import Forecast, way_out
 from ratiba_action.run.arms import base_of, first_plan, head_inputs, no_further_trials, scratch_folder
 from ratiba_action.run.base_commit import BaseInputs, NoBase
+from ratiba_action.run.changed_lines import NO_CHANGED_LINES, ChangedLines, changed_lines
 from ratiba_action.run.earlier_history import notes_of_history
 from ratiba_action.run.earlier_runs import (
     NONE,
@@ -189,11 +190,13 @@ class _Gate:
             first_only: run the first plan alone, and note nothing of what only the whole run shows.
         """
         inputs = self._inputs
+        lines = NO_CHANGED_LINES if first_only else changed_lines(inputs)
+        head = replace(head, traced=lines.files)
         with scratch_folder() as scratch:
             measured = _refused_by_budget(inputs, head, expected or forecast(inputs))
             if measured is None:
                 loop = self._loop(self._first_plan(head), _LEFT_TO_MERGE if first_only else None)
-                measured = self._run(loop, head, scratch)
+                measured = self._run(loop, head, scratch, lines)
         if not first_only:
             self._note_answers(head, measured)
         return measured
@@ -265,8 +268,12 @@ class _Gate:
         no_further = no_further or no_further_trials(self._inputs)
         return PlanLoop(first, ask, no_further, self._interruptions, results)
 
-    def _run(self, loop: PlanLoop, head: ArmInputs, scratch: Path) -> Measured:
-        """Run scenarios; a signal ends what is waited for and loses nothing that is known."""
+    def _run(self, loop: PlanLoop, head: ArmInputs, scratch: Path, lines: ChangedLines = NO_CHANGED_LINES) -> Measured:
+        """Run scenarios; a signal ends what is waited for and loses nothing that is known.
+
+        Args:
+            lines: of the change, to say which of them nothing runs.
+        """
         finished: Measured | None = None
 
         async def work(session: RunSession) -> None:
@@ -278,6 +285,7 @@ class _Gate:
             later = getattr(arm.system, "warnings", ()) if arm is not None else ()
             self._log.warnings += [warning for warning in later if warning not in self._log.warnings]
             if not session.cancelled:
+                self._log.warnings += lines.notes(getattr(arm.system, "executed", {}) if arm else {}, finished)
                 reads = session.services.reads
                 finished = replace(finished, reads=await asyncio.to_thread(reads.observed, self._inputs, arm))
 

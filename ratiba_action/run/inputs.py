@@ -219,6 +219,7 @@ class ArmInputs:
         day: of the run, in UTC.
         edited_prompts: paths of the prompt files that the change under test edits.
         free: ids of scenarios for which no model is called: what is not recorded of them is not measured.
+        traced: files below the system's root whose lines that run are noted, on both arms alike.
     """
 
     arm: Arm
@@ -230,6 +231,7 @@ class ArmInputs:
     day: date = date.max
     edited_prompts: tuple[str, ...] = ()
     free: Collection[str] = ()
+    traced: tuple[str, ...] = ()
 
     @property
     def judged(self) -> bool:

@@ -70,7 +70,7 @@ class ReadsOfRun:
             return {}
         system.look()
         root = inputs.repository / inputs.configuration.system.root
-        prefix = _prefix(inputs, root)
+        prefix = system_prefix(inputs, root)
         read = {scenario.id: system.of(scenario.id) for scenario in inputs.selection.scenarios}
         if not any(read.values()):
             return {}
@@ -98,7 +98,7 @@ def _first(
     return min(turns, default=None)
 
 
-def _prefix(inputs: RunInputs, root: Path) -> str:
+def system_prefix(inputs: RunInputs, root: Path) -> str:
     """How the paths of the system's files begin in the repository."""
     git = inputs.decided.change.git
     top = (git.root if git is not None else inputs.repository).resolve()

@@ -111,6 +111,7 @@ class WorkerSystem:
         self._changed: tuple[str, ...] = ()
         self._files: dict[str, JsonObject] = {}
         self._traced: dict[str, dict[str, frozenset[int]]] | None = None
+        self._traced_files: tuple[str, ...] | None = None
         self._called: set[str] = set()
         self.reads = ReadFiles()
         self._borrowed: ForkServer | None = None
@@ -197,9 +198,13 @@ class WorkerSystem:
         """
         self._files[name] = {"text": text, "time": _FIRST_TIME + number}
 
-    def trace(self, *, on: bool) -> None:
-        """Note which lines each conversation from now on runs, or no longer."""
-        self._traced = {} if on else None
+    def trace(self, *, on: bool, files: tuple[str, ...] | None = None) -> None:
+        """Note which lines each conversation from now on runs, or no longer.
+
+        Args:
+            files: below the system's root; None for all of its own.
+        """
+        self._traced, self._traced_files = {} if on else None, files
 
     @property
     def executed(self) -> Mapping[str, Mapping[str, frozenset[int]]]:
@@ -222,11 +227,11 @@ class WorkerSystem:
     def _note_lines(self, scenario_id: str, answer: Any) -> None:
         found = answer.items() if isinstance(answer, dict) else ()
         if self._traced is not None:
-            self._traced[scenario_id] = {
-                str(name): frozenset(line for line in lines if isinstance(line, int))
-                for name, lines in found
-                if isinstance(lines, list)
-            }
+            known = self._traced.setdefault(scenario_id, {})
+            for name, lines in found:
+                if isinstance(lines, list):
+                    ran = frozenset(line for line in lines if isinstance(line, int))
+                    known[str(name)] = known.get(str(name), frozenset()) | ran
 
     @property
     def folder(self) -> Path | None:
@@ -452,7 +457,8 @@ class WorkerSystem:
             fields = {**self._made_of(server, options), **opened, "hosts": self._watches_hosts}
             traced = self._traced is not None
             if self._files or traced:
-                fields |= {"files": self._files, "trace": traced}
+                trace = {"trace": {"files": self._traced_files}} if traced else {}
+                fields |= {"files": self._files, **trace}
             self.reads.opened(scenario.id)
             try:
                 await link.request("open", fields, self._adapter.start_timeout)

@@ -196,15 +196,12 @@ class Git:
         Raises:
             InfrastructureError: git is missing, failed, or took too long.
         """
-        if self._answers is None:
+        question, known = (arguments, given, user), self._answers
+        if known is None:
             return self._run(arguments, given, user=user)
-        question = (arguments, given, user)
-        if question not in self._answers:
-            answer = self._run(arguments, given, user=user)
-            if self._answers is None:  # another thread has begun what may change it
-                return answer
-            self._answers[question] = answer
-        return self._answers[question]
+        if question not in known:
+            known[question] = self._run(arguments, given, user=user)  # into what another thread may have forgotten
+        return known[question]
 
     def _run(self, arguments: Sequence[str], given: str, *, user: bool) -> str:
         try:

@@ -27,8 +27,8 @@ from .plain_callable import as_adapter
 if TYPE_CHECKING:
     import asyncio
     import socket
-    from collections.abc import Callable, Mapping
-    from types import FrameType, TracebackType
+    from collections.abc import Callable, Mapping, Sequence
+    from types import CodeType, FrameType, TracebackType
 
     from .reads import OpenedPaths
 
@@ -188,15 +188,31 @@ def replace_files(files: Mapping[str, Mapping[str, Any]], root: str) -> None:
         os.replace(fresh, path)  # noqa: PTH105 - the same
 
 
-def trace_lines(root: str) -> dict[str, set[int]]:
-    """From now on: the lines of the repository's files that this process runs, by path; filled while it runs."""
+def trace_lines(root: str, files: Sequence[str] | None = None) -> dict[str, set[int]]:
+    """From now on: the lines of the repository's files that this process runs, by path; filled while it runs.
+
+    From 3.12 on, Python reports each line once, which is cheap. Until then it reports every call of every library,
+    which may double the time of a conversation, so where single files are asked for, nothing is noted.
+
+    Args:
+        files: below the root; None for all of the repository's.
+    """
     found: dict[str, set[int]] = {}
+    wanted = None if files is None else {f"{root}{os.sep}{file}" for file in files}
+
+    def lines_of(code: CodeType) -> set[int] | None:
+        file = code.co_filename
+        if not (_is_of_repository(file, root) if wanted is None else file in wanted):
+            return None
+        return found.setdefault(file[len(root) + 1 :], set())
+
+    if (sys.version_info >= (3, 12) and _monitor_lines(lines_of)) or files is not None:
+        return found
 
     def enter(frame: FrameType, _event: str, _argument: object) -> Any:
-        file = frame.f_code.co_filename
-        if not _is_of_repository(file, root):
+        lines = lines_of(frame.f_code)
+        if lines is None:
             return None
-        lines = found.setdefault(file[len(root) + 1 :], set())
 
         def inside(frame: FrameType, event: str, _argument: object) -> Any:
             if event == "line":
@@ -208,6 +224,33 @@ def trace_lines(root: str) -> dict[str, set[int]]:
     threading.settrace(enter)
     sys.settrace(enter)
     return found
+
+
+if sys.version_info >= (3, 12):
+
+    def _monitor_lines(lines_of: Callable[[CodeType], set[int] | None]) -> bool:
+        """Note the lines that run by Python's monitoring; False where tools of the system have taken every place."""
+        monitoring = sys.monitoring
+        tool = next((place for place in range(6) if monitoring.get_tool(place) is None), None)
+        if tool is None:
+            return False
+
+        def started(code: CodeType, _offset: int) -> object:
+            if lines_of(code) is not None:
+                monitoring.set_local_events(tool, code, monitoring.events.LINE)
+            return monitoring.DISABLE
+
+        def ran(code: CodeType, line: int) -> object:
+            lines = lines_of(code)
+            if lines is not None:
+                lines.add(line)
+            return monitoring.DISABLE
+
+        monitoring.use_tool_id(tool, "ratiba")
+        monitoring.register_callback(tool, monitoring.events.PY_START, started)
+        monitoring.register_callback(tool, monitoring.events.LINE, ran)
+        monitoring.set_events(tool, monitoring.events.PY_START)
+        return True
 
 
 def serve(connection: socket.socket, reads: OpenedPaths | None = None) -> None:
@@ -277,7 +320,8 @@ def _begin(
         hosts.install()
     try:
         replace_files(request.get("files", {}), root)
-        lines = trace_lines(root) if request.get("trace") else None
+        trace = request.get("trace")
+        lines = None if trace is None else trace_lines(root, trace["files"])
         conversation = WorkerConversation(request["adapter"], request.get("options"), lines, reads, hosts)
     except BaseException as problem:  # noqa: BLE001 - an import may raise anything, SystemExit too
         loading = not _is_of_the_network(type(problem))

@@ -122,6 +122,26 @@ def test_a_drop_of_scores_that_fails_no_assertion_has_a_line_as_well(here: Small
     assert "makes greeting fail; the other 1 changed part does not." in line
 
 
+def test_small_drops_that_fail_a_threshold_over_cases_have_the_line_of_the_largest(here: SmallRepository) -> None:
+    rows = [{"id": name, "message": f"say un deux trois {name} Bonjour"} for name in ("one", "two")]
+    here.write("scenarios/rows.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    here.write(
+        "scenarios/greeting.yaml",
+        "id: greeting\nlanguage: fr\ncases: rows.jsonl\nturns:\n  - user: ${message}\n"
+        "    expect: {key_phrases: [un, deux, trois, un deux, Bonjour]}\n"
+        "assertions:\n  - {metric: KeyPhraseMetric, threshold: 0.0}\n"
+        "gates:\n  - {metric: KeyPhraseMetric, at_least: 0.95}\n"
+        'now: 2026-04-25T10:00:00+03:00\ncustomer: {name: Amina, phone: "+254 700 000 001"}\n',
+    )
+    here.commit()
+    here.write("rules.py", edited(first="    # harmless\n    return text", third=GUILTY))
+    ended = here.gate("--mode", "blocking")
+    assert (ended.code, ended.outputs["conclusion"]) == (1, "failed"), ended.printed
+    line = next(text for text in ended.comment.splitlines() if text.startswith("**Which line did it:**"))
+    assert "`rules.py` line 1" in line
+    assert "makes greeting__one fail; the other 1 changed part does not." in line.replace("\\", "")
+
+
 def test_a_merge_looks_for_the_line_with_all_of_its_shards_only(changed: SmallRepository, tmp_path: Path) -> None:
     changed.scenario("other", "say Hello")
     changed.commit()

@@ -109,6 +109,17 @@ def test_an_edited_prompt_file_is_named() -> None:
     assert changed(anthropic(), edited, ["prompts/support.md"]) == ("this change edits prompts/support.md",)
 
 
+def test_so_is_one_whose_text_reaches_the_model_in_a_message() -> None:
+    before, after = (
+        anthropic(messages=[{"role": "user", "content": f"{'House rules. ' * 40}Free until {hours} hours before."}])
+        for hours in (24, 2)
+    )
+    message, file = changed(before, after, ["house_rules/cancellation.md"])
+    assert "Free until 2 hours" in message
+    assert file == "this change edits house_rules/cancellation.md"
+    assert changed(before, before, ["house_rules/cancellation.md"]) == ()
+
+
 @pytest.mark.parametrize(
     "value", ["Sun Nov 22 23:31:55 2026", "2026-11-22T23:31", "1795390315", "7f3c2b1a-0000-4000-8000-00a1b2c3d4e5"]
 )

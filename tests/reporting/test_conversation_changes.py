@@ -9,9 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ratiba_action.model.comparison import ComparedTurn, OutcomeChange
+from ratiba_action.model.comparison import ComparedTurn, OutcomeChange, ScenarioComparison, Tier
 from ratiba_action.model.conversation import ToolCall
-from ratiba_action.model.verdict import Report
+from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.comment import render_comment
 from ratiba_action.reporting.conversation_changes import (
@@ -297,6 +297,27 @@ def test_what_passes_and_is_not_as_on_the_base_is_shown_since_no_assertion_decid
     assert "not as on the base" not in render_comment(
         summarise(passing("spa_0", text="Plans start at KES 2,500 a month."))
     )
+
+
+def test_such_a_pass_is_not_plainly_green() -> None:
+    for names, alert in ((("price",), "NOTE"), ((), "TIP")):
+        report = passing(*names)
+        found = replace(report, verdict=replace(report.verdict, conclusion=Conclusion.PASSED))
+        assert f"> [!{alert}]\n> ## Passed" in render_comment(summarise(found))
+
+
+ALIKE = (
+    "Every reply, tool call and state is as on the base: if this change is meant to alter one, no scenario shows it."
+)
+
+
+def test_where_nothing_varies_and_nothing_differs_the_comment_says_so() -> None:
+    scenarios = tuple(ScenarioComparison(name, 0.88, 0.88, Tier.WITHIN_NOISE) for name in ("spa_0", "spa_1"))
+    exact = sample_passed_comparison(exact=True, scenarios=scenarios, difference=0.0, metrics=())
+    assert ALIKE in render_comment(summarise(sample_compared_report(exact)))
+    other = change(base_replies=("One.",), head_replies=("Two.",), passes=True)
+    for found in (replace(exact, exact=False), replace(exact, changed=(other,)), replace(exact, flips=(other,))):
+        assert ALIKE not in render_comment(summarise(sample_compared_report(found)))
 
 
 @pytest.mark.parametrize("text", HOSTILE)

@@ -444,6 +444,14 @@ GUARDS = (
         "state after the turn",
     ),
     Guard(
+        "a mixed conversation is answered in Swahili once a person has it",
+        REPLYING,
+        '_COURTESY["en" if language == "en" else "sw"]',
+        '_COURTESY.get(language, _COURTESY["en"])',
+        "guard_handed_off",
+        "contains",
+    ),
+    Guard(
         "after a hand-off an event is settled in silence",
         GRAPH,
         'return END if memory["state"] == State.HANDED_OFF and not handed_off_now else "respond"',
