@@ -109,6 +109,10 @@ class Invariant:
     detail: str = ""
 
 
+BY_SAMPLES = "+samples-"
+"""Before the number of measurements that a score is the mean of, in the version of a metric that has several."""
+
+
 @dataclass(frozen=True, slots=True)
 class Score:
     """A metric's value for one case.

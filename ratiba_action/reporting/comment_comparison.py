@@ -44,7 +44,7 @@ def comparison(summary: ReportSummary, *, whole: bool = False) -> str:
     moved = [row for row in compared.scenarios if row.moved]
     listed = compared.found.tier is Tier.NOT_COMPARABLE and compared.obstacles
     if not (changed or moved or compared.flips or listed):
-        alike = f" {_ALIKE}" if compared.found.exact and not (compared.changes or compared.not_comparable) else ""
+        alike = f" {_ALIKE}" if compared.alike else ""
         first = f"**Compared with the base:** {_summary(summary, compared)}{alike}"
         return "\n\n".join([first, *_unnoticed(compared)])
     parts = [f"### Compared with the base\n\n{_summary(summary, compared)}"]

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.case_file import CaseFileScores
 from ratiba_action.model.comparison import (
     BaselineFacts,
@@ -15,12 +16,14 @@ from ratiba_action.model.comparison import (
     Tier,
 )
 from ratiba_action.model.measurement import Scored
+from ratiba_action.model.plan import BASE, HEAD
 from ratiba_action.model.values import Usd, mean
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.reporting.cases_summary import describe_threshold
 from ratiba_action.reporting.conversation_changes import ConversationChange, describe_changes
 from ratiba_action.reporting.wording import dollars, number
 from ratiba_action.util.text import plural
+from ratiba_action.verdict.pairing import results_of
 from ratiba_action.verdict.runs import metric_tier
 from ratiba_action.verdict.tally import MetricSummary
 from ratiba_action.verdict.weighing import sensitivity
@@ -107,6 +110,7 @@ class ComparisonSummary:
         flips: newly failing and newly passing scenarios, each with its direction.
         changes: what changed in words, by scenario.
         obstacles: why something cannot be compared, the most frequent reason first.
+        alike: nothing varies by chance, every scenario was compared, and nothing was said or done otherwise.
     """
 
     found: Comparison
@@ -121,6 +125,7 @@ class ComparisonSummary:
     flips: tuple[tuple[OutcomeChange, str], ...]
     changes: Mapping[str, ConversationChange]
     obstacles: tuple[Obstacle, ...]
+    alike: bool
 
 
 def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> ComparisonSummary | None:
@@ -149,7 +154,20 @@ def summarise_comparison(report: Report, thresholds: Mapping[str, str]) -> Compa
         flips=tuple((item, _direction(item)) for item in found.flips),
         changes={change.scenario_id: change for change in describe_changes(found)},
         obstacles=obstacles(found),
+        alike=_alike(report, found),
     )
+
+
+def _alike(report: Report, found: Comparison) -> bool:
+    """Whether every conversation of the change is that of the base.
+
+    Only what this run measured on both sides shows it: a base that was stored is masked, and kept without its
+    conversations.
+    """
+    ours, theirs = ({result.trial.scenario.id for result in results_of(report.results, arm)} for arm in (HEAD, BASE))
+    differs = found.flips or found.changed or found.not_comparable or report.edited_scenarios
+    once = found.exact or not found.scenarios  # without scores there is nothing that could vary either
+    return report.llm is AnswerOrigin.REPLAY and bool(ours) and ours == theirs and once and not differs
 
 
 def _scenario(scenario: ScenarioComparison, whole: Comparison, title: str) -> ComparedScenario:

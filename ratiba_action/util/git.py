@@ -386,9 +386,9 @@ class Git:
             kind: that git is to read it as, such as ``bool``; empty for any text.
         """
         try:
-            # An empty answer is one to be remembered, unlike a failure.
-            asked = ("config", *([f"--type={kind}"] if kind else []), "--default=", "--get", name)
-            return self.run(*asked, user=True).strip()
+            # An empty answer is one to be remembered, unlike a failure; with a type it would be that type's, not empty.
+            unset = f"--type={kind}" if kind else "--default="
+            return self.run("config", unset, "--get", name, user=True).strip()
         except InfrastructureError:
             return ""
 

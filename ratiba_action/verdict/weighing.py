@@ -8,7 +8,7 @@ from typing import TypeGuard
 from ratiba_action.checks.system_exceptions import raised
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.comparison import Comparison, ConversationCost, MeasuredRun, Tier
-from ratiba_action.model.measurement import Errored, NotRun, Phase, ScenarioResult, Scored
+from ratiba_action.model.measurement import BY_SAMPLES, Errored, NotRun, Phase, ScenarioResult, Scored
 from ratiba_action.model.plan import BASE, HEAD, Arm, Plan, Trial
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.model.verdict import Conclusion, Evidence, Verdict
@@ -119,16 +119,15 @@ def _to_see_more(evidence: Evidence) -> str:
     """What makes smaller drops visible: a judge of 0 or 1 is so noisy that further scenarios are a dear way."""
     given: dict[str, list[float]] = {}
     for score in (score for result in evidence.results if isinstance(result, Scored) for score in result.scores):
-        # The mean of several samples has more levels, so only scores of one sample are these.
-        if score.judged:
+        if score.judged and BY_SAMPLES not in score.version:
             given.setdefault(score.metric, []).append(score.value)
     coins = sorted(metric for metric, values in given.items() if is_coin(values))
     if not coins:
         return "Add scenarios, or more trials of them, to see smaller drops."
     verb = "answers" if len(coins) == 1 else "answer"
     return (
-        f"{few(coins, _NAMED)} {verb} only 0 or 1, as noisy as a coin: to see smaller drops, set judge.samples: 3, "
-        "let the judge use a rubric of several levels, or add scenarios."
+        f"{few(coins, _NAMED)} {verb} only 0 or 1, as noisy as a coin: to see smaller drops, set judge.samples: 3 "
+        "(three judge calls for each score), let the judge use a rubric of several levels, or add scenarios."
     )
 
 

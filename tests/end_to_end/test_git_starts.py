@@ -57,7 +57,7 @@ def test_a_run_of_one_scenario_asks_git_each_question_once_and_again_after_code_
     asked = [
         line.partition("--work-tree=")[2].partition(" ")[2] for line in (tmp_path / "asked").read_text().splitlines()
     ]
-    assert len(asked) <= 12, asked
+    assert len(asked) <= 13, asked
     once = [question for question in asked if question not in {*LISTINGS, "cat-file --batch"}]
     assert len(once) == len(set(once)), asked
     assert tuple(asked[-2:]) == LISTINGS, "what a scenario may have changed is listed again"

@@ -9,8 +9,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from ratiba_action.model.comparison import ComparedTurn, OutcomeChange, ScenarioComparison, Tier
+from ratiba_action.model.answer_origin import AnswerOrigin
+from ratiba_action.model.comparison import ComparedTurn, Comparison, OutcomeChange, ScenarioComparison, Tier
 from ratiba_action.model.conversation import ToolCall
+from ratiba_action.model.plan import BASE, Arm
 from ratiba_action.model.verdict import Conclusion, Report
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.comment import render_comment
@@ -314,10 +316,23 @@ ALIKE = (
 def test_where_nothing_varies_and_nothing_differs_the_comment_says_so() -> None:
     scenarios = tuple(ScenarioComparison(name, 0.88, 0.88, Tier.WITHIN_NOISE) for name in ("spa_0", "spa_1"))
     exact = sample_passed_comparison(exact=True, scenarios=scenarios, difference=0.0, metrics=())
-    assert ALIKE in render_comment(summarise(sample_compared_report(exact)))
+    without_scores = Comparison(Tier.NOT_COMPARABLE, (), (), "2 of 2 scenarios passed on the base.")
+
+    def body(found: Comparison, *, base: bool = True, **changes: Any) -> str:
+        ours = tuple(sample_scored(name) for name in ("spa_0", "spa_1"))
+        theirs = tuple(replace(each, trial=replace(each.trial, arm=Arm(BASE, "a1b2c3d"))) for each in ours)
+        report = sample_compared_report(found)
+        report = replace(report, results=(*ours, *(theirs if base else ())), **{"llm": AnswerOrigin.REPLAY, **changes})
+        return render_comment(summarise(report))
+
+    assert ALIKE in body(exact)
+    assert ALIKE in body(without_scores)
     other = change(base_replies=("One.",), head_replies=("Two.",), passes=True)
     for found in (replace(exact, exact=False), replace(exact, changed=(other,)), replace(exact, flips=(other,))):
-        assert ALIKE not in render_comment(summarise(sample_compared_report(found)))
+        assert ALIKE not in body(found)
+    assert ALIKE not in body(exact, base=False), "a base that was stored is kept without its conversations"
+    assert ALIKE not in body(without_scores, edited_scenarios=1)
+    assert ALIKE not in body(exact, llm=AnswerOrigin.LIVE)
 
 
 @pytest.mark.parametrize("text", HOSTILE)

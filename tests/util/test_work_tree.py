@@ -220,6 +220,8 @@ def test_modes_count_only_where_the_file_system_has_them(repository: GitReposito
     (repository.folder / "a").chmod(0o755)
     repository.git("config", "core.fileMode", "false")
     assert changed(repository) == ()
+    repository.git("config", "--unset", "core.fileMode")
+    assert changed(repository) == ("a",)
 
 
 def test_the_digest_of_changes_is_that_of_their_paths_kinds_and_contents(repository: GitRepository) -> None:

@@ -1,5 +1,6 @@
 """The comparison as ``next_step`` speaks of it: an alarm, its confirmation, and what cannot be confirmed."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from ratiba_action.model.answer_origin import AnswerOrigin
 from ratiba_action.model.change import Mode
 from ratiba_action.model.comparison import Comparison, MeasuredRun, Rules, Tier
-from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
+from ratiba_action.model.measurement import Errored, Phase, ScenarioResult, Scored
 from ratiba_action.model.plan import Plan, Trial
 from ratiba_action.model.verdict import Conclusion, Evidence, Limits, Verdict
 from ratiba_action.verdict.decision import exit_code, next_step
@@ -138,23 +139,36 @@ def test_one_scenario_that_cannot_be_measured_again_is_unclear_without_an_interv
     assert (comparison.tier, comparison.low, found.conclusion) == (Tier.UNCLEAR, None, Conclusion.INCONCLUSIVE)
 
 
+COIN = "SwahiliFluencyMetric answers only 0 or 1, as noisy as a coin: to see smaller drops, set judge.samples: 3 (three"
+OTHERWISE = "Add scenarios, or more trials of them, to see smaller drops."
+
+
+def of_version(version: str, results: Iterable[ScenarioResult]) -> tuple[ScenarioResult, ...]:
+    scored = (result for result in results if isinstance(result, Scored))
+    return tuple(
+        replace(each, scores=tuple(replace(score, version=version) for score in each.scores)) for each in scored
+    )
+
+
 @pytest.mark.parametrize(
-    ("worse", "says"),
-    [
-        (
-            0.0,
-            "SwahiliFluencyMetric answers only 0 or 1, as noisy as a coin: to see smaller drops, set judge.samples: 3",
-        ),
-        (0.2, "Add scenarios, or more trials of them, to see smaller drops."),
-    ],
+    ("worse", "version", "says"),
+    [(0.0, "1.0.0", COIN), (0.0, "1.0.0+samples-3", OTHERWISE), (0.2, "1.0.0", OTHERWISE)],
 )
-def test_a_judge_of_0_or_1_that_leaves_a_run_unclear_is_named_with_the_line_that_helps(worse: float, says: str) -> None:
+def test_a_judge_of_0_or_1_that_leaves_a_run_unclear_is_named_with_the_line_that_helps(
+    worse: float, version: str, says: str
+) -> None:
     """More planned trials of such a judge change nothing (``docs/statistics.md``, a judge of 0 or 1)."""
     unclear = of_few(worse, 1)
+    (base,) = unclear.baseline
+    unclear = replace(
+        unclear,
+        results=of_version(version, unclear.results),
+        baseline=(replace(base, results=of_version(version, base.results)),),
+    )
     while isinstance(step := weigh(unclear, Verdict(Conclusion.PASSED, "Enough passed.", "")), Plan):
         given = [worse, 1.0, 1.0]
         more = (of(trial, given[trial.number % 3] if trial.arm.name == "head" else 1.0) for trial in step.trials)
-        unclear = replace(unclear, results=(*unclear.results, *more))
+        unclear = replace(unclear, results=(*unclear.results, *of_version(version, more)))
     assert step.conclusion is Conclusion.INCONCLUSIVE
     assert step.action.startswith(says)
 

@@ -15,13 +15,11 @@ from ratiba_action.metrics.judging.cache_key import deepeval_cache_key, join_pro
 from ratiba_action.metrics.judging.judged_identity import BY_DEEPEVAL
 from ratiba_action.metrics.judging.voting_rule import VotingRule
 from ratiba_action.model.answering_model import is_another_model
-from ratiba_action.model.measurement import Answer, Case, Question, Score
+from ratiba_action.model.measurement import BY_SAMPLES, Answer, Case, Question, Score
 from ratiba_action.model.values import mean
 from ratiba_action.ports import JudgedMetric, Metric
 
 _SINGLE = VotingRule(votes=1)
-_BY_SAMPLES = "+samples-"
-"""Before the number of measurements that a score is the mean of, in the version of a metric that has several."""
 
 
 class JudgeChain(AnswerChain[Question, Answer]):
@@ -134,7 +132,7 @@ class RunMetric:
         self._rule = rule.of(self.name, self.version)
         if self.judged and rule.samples > 1:
             # A mean is less noisy than one measurement, so the two are never compared nor taken for each other.
-            self.version += f"{_BY_SAMPLES}{rule.samples}"
+            self.version += f"{BY_SAMPLES}{rule.samples}"
         self._voter = voter or (lambda *_: judge_model)
         self._cache, self._judge_model, self._fresh, self._on_hit = cache, judge_model, fresh, on_hit
         self._answered, self._offer, self._turn = answered, offer, turn
