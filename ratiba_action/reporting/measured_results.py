@@ -35,7 +35,8 @@ _SCORE = re.compile(
 )
 """A score without votes, and whether it is the last one."""
 _VOTES = re.compile(rb'"votes":\s*\[\s*[^\s\]]')
-_MAX_KNOWN = 20_000
+_MAX_KNOWN, _MAX_KEPT = 20_000, 1 << 14
+"""Texts that are kept with what they were read as, and characters of each: a file decides neither about memory."""
 Read = TypeVar("Read")
 _scan = json.JSONDecoder().raw_decode
 
@@ -131,12 +132,16 @@ class MeasuredReports:
         if known is None or not row.startswith(known[0], begins):
             value, end = _scan(row, begins)
             scenario = decode(Scenario, value, f"{path}.trial.scenario", repeated=self._repeated)
+            if end - begins > _MAX_KEPT or len(self._scenarios) >= _MAX_KNOWN:
+                return scenario, end
             known = self._scenarios[name] = (row[begins:end], scenario)
         return known[1], begins + len(known[0])
 
 
 def _once(known: dict[str, Read], text: str, read: Callable[[str], Read]) -> Read:
-    """What a text is read as; it is read where it is the first of its kind."""
+    """What a text is read as; it is read where it is the first of its kind, or too long to be kept."""
+    if len(text) > _MAX_KEPT:
+        return read(text)
     if text not in known:
         if len(known) >= _MAX_KNOWN:
             known.clear()

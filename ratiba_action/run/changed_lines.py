@@ -2,7 +2,7 @@
 
 import ast
 import contextlib
-from collections import Counter
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
@@ -21,8 +21,11 @@ from ratiba_action.util.text import few, plural
 if TYPE_CHECKING:
     from ratiba_action.run.services import Measured
 
-_MAX_FILES, _MAX_BYTES, _MAX_PAIRS = 100, 1 << 20, 300_000
-"""Files of a change; bytes, and pairs of equal lines, of one file: what is larger is not looked into."""
+_MAX_FILES, _MAX_BYTES, _MAX_PAIRS, _MAX_STATEMENTS = 100, 1 << 18, 4_000_000, 20_000
+"""What a change may make the gate do before and after a run, a few seconds at most: files that are looked at; bytes of
+a file; pairs of its lines and the base's, without those at both ends that are equal, over all files; statements of a
+file. Nothing is said of what is beyond."""
+_LINE_END = re.compile(r"\r\n|\r|\n")  # as Python counts lines; ``splitlines`` knows more ends
 _NAMED = 5
 _NESTED = (ast.stmt, ast.ExceptHandler, ast.match_case)
 _WITHOUT_CODE = (ast.Global, ast.Nonlocal, ast.Pass)
@@ -94,21 +97,33 @@ def changed_lines(inputs: RunInputs) -> ChangedLines:
                     after[name] = read_plain_file(root, name, _MAX_BYTES).decode()
     removed = "".join(text for name, text in before.items() if name not in after)
     # A file that the base has under another name is not new.
-    differ = {name: lines_that_differ(before[name] or removed, text) for name, text in after.items()}
-    return ChangedLines({name: (after[name], lines) for name, lines in differ.items() if lines}, prefix)
+    changed, pairs = dict[str, tuple[str, frozenset[int]]](), _MAX_PAIRS
+    for name, text in after.items():
+        lines, took = lines_that_differ(before[name] or removed, text, pairs)
+        pairs -= took
+        if lines:
+            changed[name] = (text, lines)
+    return ChangedLines(changed, prefix)
 
 
-def lines_that_differ(before: str, after: str) -> frozenset[int]:
-    """Numbers of the lines of a text, from 1, that another text has otherwise or not at all.
+def lines_that_differ(before: str, after: str, max_pairs: int = _MAX_PAIRS) -> tuple[frozenset[int], int]:
+    """Numbers of the lines of a text, from 1, that another text has otherwise or not at all, and the pairs compared.
 
-    None of texts so long, and with so many equal lines, that it would take seconds to tell.
+    Args:
+        max_pairs: of lines; none differs, and none was compared, where it would take more.
     """
-    old, new = before.splitlines(), after.splitlines()
-    counts = Counter(old)
-    if sum(counts[line] for line in new) > _MAX_PAIRS:
-        return frozenset()
+    old, new = _LINE_END.split(before), _LINE_END.split(after)
+    begin = next((place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), None)
+    if begin is None:
+        begin = min(len(old), len(new))
+    old, new = old[begin:], new[begin:]
+    while old and new and old[-1] == new[-1]:
+        del old[-1], new[-1]
+    if len(old) * len(new) > max_pairs:
+        return frozenset(), 0
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-    return frozenset(line + 1 for kind, _, _, begin, end in blocks if kind != "equal" for line in range(begin, end))
+    differ = (range(first, last) for kind, _, _, first, last in blocks if kind != "equal")
+    return frozenset(begin + line + 1 for lines in differ for line in lines), len(old) * len(new)
 
 
 def never_run(text: str, changed: frozenset[int], ran: frozenset[int]) -> tuple[int, ...]:
@@ -127,7 +142,9 @@ def never_run(text: str, changed: frozenset[int], ran: frozenset[int]) -> tuple[
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     found = set[int]()
-    for lines in _statements(tree):
+    for number, lines in enumerate(_statements(tree)):
+        if number == _MAX_STATEMENTS:
+            return ()
         touched = changed & lines
         if touched and not lines & ran:
             found |= touched

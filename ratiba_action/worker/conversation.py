@@ -227,11 +227,13 @@ def trace_lines(root: str, files: Sequence[str] | None = None) -> dict[str, set[
 
 
 if sys.version_info >= (3, 12):
+    _UNNAMED_TOOLS = (3, 4)
 
     def _monitor_lines(lines_of: Callable[[CodeType], set[int] | None]) -> bool:
         """Note the lines that run by Python's monitoring; False where tools of the system have taken every place."""
         monitoring = sys.monitoring
-        tool = next((place for place in range(6) if monitoring.get_tool(place) is None), None)
+        # The others belong to debuggers, coverage, profilers and optimizers, which a system may use itself.
+        tool = next((place for place in _UNNAMED_TOOLS if monitoring.get_tool(place) is None), None)
         if tool is None:
             return False
 

@@ -77,10 +77,31 @@ def test_no_line_is_named_that_is_unchanged_or_ran(changed: frozenset[int], ran:
 
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
 def test_lines_that_do_not_differ_stand_in_both_texts_in_this_order(old: list[str], new: list[str]) -> None:
-    differ = lines_that_differ("\n".join(old), "\n".join(new))
+    differ, _ = lines_that_differ(*("".join(f"{line}\n" for line in lines) for lines in (old, new)))
     assert differ <= set(range(1, len(new) + 1))
     rest = iter(old)
     assert all(line in rest for number, line in enumerate(new, 1) if number not in differ)
+
+
+def test_only_what_ends_a_line_of_python_ends_one() -> None:
+    assert lines_that_differ("a\n\x0c\nb\n", "a\n\x0c\nc\n") == (frozenset({3}), 1)
+    assert lines_that_differ("a = '\u2028'\nb\n", "a = '\u2028'\nc\n") == (frozenset({2}), 1)
+
+
+def test_a_change_decides_by_the_lines_between_equal_ends_how_much_is_compared() -> None:
+    lines = [str(number) for number in range(10_000)]
+    edited = [*lines[:5_000], "new", *lines[5_001:]]
+    assert lines_that_differ("\n".join(lines), "\n".join(edited)) == (frozenset({5_001}), 1)
+    other = [line for number in range(3_000) for line in (f"other {number}", "y")]
+    assert lines_that_differ("\n".join([*lines, "y"] * 2), "\n".join(other)) == (frozenset(), 0)
+    assert lines_that_differ("1\n2\n", "3\n4\n5\n", 5) == (frozenset(), 0)
+    assert lines_that_differ("1\n2\n", "3\n4\n5\n", 6) == (frozenset({1, 2, 3}), 6)
+
+
+def test_nothing_is_said_of_a_file_of_too_many_statements() -> None:
+    text = "def f():\n    " + "a;" * 20_001 + "\n    b\n"
+    assert never_run(text, frozenset({3}), frozenset({1})) == ()
+    assert never_run("def f():\n    a;a\n    b\n", frozenset({3}), frozenset({1})) == (3,)
 
 
 def notes(executed: dict[str, Any], *, broken: bool = False, runs: int = 1) -> tuple[str, ...]:
