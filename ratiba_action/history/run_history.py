@@ -100,13 +100,13 @@ class _HeldRun:
     """A run whose results are read when they are asked for.
 
     Args:
-        head: its record, without results unless ``whole`` is known.
+        summary: its record, without results unless ``whole`` is known.
         content: of the file, compressed; empty where ``whole`` is known.
         whole: with its results; None before they are read.
     """
 
     file: str
-    head: RunRecord
+    summary: RunRecord
     content: bytes = b""
     whole: RunRecord | None = None
 
@@ -175,19 +175,19 @@ class KeptRunHistory:
         except (ConfigurationError, GithubError, InfrastructureError) as error:
             self._failed = (f"The history could not be read: {error.problem}", error.remedy)
             raise LedgerError(*self._failed) from error
-        runs = {_identity(held.head): held for _, held in found.runs if held is not None}
-        ordered = sorted(runs.values(), key=lambda held: held.head.started_at, reverse=True)
+        runs = {_identity(held.summary): held for _, held in found.runs if held is not None}
+        ordered = sorted(runs.values(), key=lambda held: held.summary.started_at, reverse=True)
         self._broken = found.broken
         self._uncounted = sum(held is None for _, held in found.runs)
         if ordered and len(chosen) < len(files.files):
-            self._since = ordered[-1].head.started_at.astimezone(UTC)
+            self._since = ordered[-1].summary.started_at.astimezone(UTC)
         return tuple(ordered)
 
     def _held(self, name: str, load: Load) -> _HeldRun | None:
         """A run; None where it does not count. What is not compressed is read in full: it would take too much room."""
         content = load.content() if isinstance(load, StoredRun) else b""
         compressed = is_compressed(content) and self._held_bytes + len(content) <= _MAX_HELD
-        read = self._reports.head if compressed else self._reports.report
+        read = self._reports.summary if compressed else self._reports.report
         report = read(content) if content else load()
         if report.started_at.tzinfo is None:
             raise ConfigurationError(f"The time {report.started_at.isoformat()!r} has no time zone.")
@@ -281,33 +281,33 @@ class KeptRunHistory:
         meant = (
             held
             for held in await self._runs()
-            if _is_of(held.head, series) and _in_time(held.head, series) and _is_whole(held.head, _INCOMPLETE)
+            if _is_of(held.summary, series) and _in_time(held.summary, series) and _is_whole(held.summary, _INCOMPLETE)
         )
         latest = await asyncio.to_thread(lambda: [*islice(self._wholes(meant), series.last)])
         return tuple(point for record in latest[::-1] for point in _points(record))
 
     async def agreements(self, series: Series) -> tuple[AgreementPoint, ...]:
         """Of the last runs of the gate that compared two judges."""
-        heads = (held.head for held in await self._runs())
+        summaries = (held.summary for held in await self._runs())
         meant = (
-            head
-            for head in heads
-            if head.pairs
-            and head.gate == series.gate
-            and series.repository in {"", head.repository}
-            and (series.before is None or head.started_at < series.before)
+            summary
+            for summary in summaries
+            if summary.pairs
+            and summary.gate == series.gate
+            and series.repository in {"", summary.repository}
+            and (series.before is None or summary.started_at < series.before)
         )
         return tuple(
             AgreementPoint(
-                head.started_at.astimezone(UTC),
-                head.commit,
-                head.judge_model,
-                head.second_model,
-                head.pairs,
-                head.same_side,
-                head.kappa,
+                summary.started_at.astimezone(UTC),
+                summary.commit,
+                summary.judge_model,
+                summary.second_model,
+                summary.pairs,
+                summary.same_side,
+                summary.kappa,
             )
-            for head in [*islice(meant, series.last)][::-1]
+            for summary in [*islice(meant, series.last)][::-1]
         )
 
     async def repeats(
@@ -317,8 +317,8 @@ class KeptRunHistory:
         meant = (
             held
             for held in await self._runs()
-            if (held.head.repository, held.head.judge_model) == (repository, judge)
-            and held.head.started_at < before
+            if (held.summary.repository, held.summary.judge_model) == (repository, judge)
+            and held.summary.started_at < before
             and self._may_repeat(held)
         )
         rows = (score for record in self._wholes(meant) for score in record.scores if len(score.repeats) > 1)
@@ -330,14 +330,14 @@ class KeptRunHistory:
     async def candidates(self, series: Series, commit: str = "") -> tuple[KeptRun, ...]:
         """Whole runs of the branch with a commit."""
         meant = (
-            KeptRun(number, held.head.commit, held.head.started_at.astimezone(UTC), held.head.judge_model,
-                    str(held.head.answers))
+            KeptRun(number, held.summary.commit, held.summary.started_at.astimezone(UTC), held.summary.judge_model,
+                    str(held.summary.answers))
             for number, held in enumerate(await self._runs())
-            if held.head.commit
-            and commit in {"", held.head.commit}
-            and _is_of(held.head, series)
-            and _in_time(held.head, series)
-            and _is_whole(held.head)
+            if held.summary.commit
+            and commit in {"", held.summary.commit}
+            and _is_of(held.summary, series)
+            and _in_time(held.summary, series)
+            and _is_whole(held.summary)
             and self._whole(held) is not None
         )  # fmt: skip
         return await asyncio.to_thread(lambda: tuple(islice(meant, series.last)))
@@ -354,22 +354,22 @@ class KeptRunHistory:
         meant = (
             each
             for each in held
-            if each.head.answers == AnswerOrigin.LIVE
-            and each.head.judge_model == judge
-            and not (own and each.head.commit == own)
-            and _is_of(each.head, series)
-            and _in_time(each.head, series)
-            and _is_whole(each.head)
-            and _had_ended(each.head, series)
+            if each.summary.answers == AnswerOrigin.LIVE
+            and each.summary.judge_model == judge
+            and not (own and each.summary.commit == own)
+            and _is_of(each.summary, series)
+            and _in_time(each.summary, series)
+            and _is_whole(each.summary)
+            and _had_ended(each.summary, series)
         )
         values = (found for each in meant if (found := self._own_values(each, wanted)) is not None)
         return await asyncio.to_thread(lambda: tuple(value for found in islice(values, series.last) for value in found))
 
     async def decline(self, series: Series) -> KeptDecline | None:
         """Of the latest run that has an anchor."""
-        for head in (held.head for held in await self._runs()):
-            if head.anchor and _is_of(head, series) and _in_time(head, replace(series, since=None)):
-                return KeptDecline(head.started_at.astimezone(UTC), head.commit, head.anchor, head.decline)
+        for summary in (held.summary for held in await self._runs()):
+            if summary.anchor and _is_of(summary, series) and _in_time(summary, replace(series, since=None)):
+                return KeptDecline(summary.started_at.astimezone(UTC), summary.commit, summary.anchor, summary.decline)
         return None
 
 

@@ -50,7 +50,7 @@ class MeasuredReports:
         self._trials: dict[str, tuple[Arm, int]] = {}
         self._checks: dict[str, tuple[Check, ...]] = {}
 
-    def head(self, content: bytes) -> Report:
+    def summary(self, content: bytes) -> Report:
         """Everything about a run but its results.
 
         Args:
@@ -61,13 +61,13 @@ class MeasuredReports:
         """
         content = unpacked(content, MAX_BYTES)
         rows = _ends(content)
-        return replace(load_report(content), results=()) if rows is None else _head(content, rows)
+        return replace(load_report(content), results=()) if rows is None else _summary(content, rows)
 
     def report(self, content: bytes, digests: Collection[str] | None = None) -> Report:
         """The same with its results: of a trial that ran to its end without its transcript and a judge's reasons.
 
         Args:
-            content: as ``head`` takes it.
+            content: as ``summary`` takes it.
             digests: of the scenarios whose results are wanted; None for all of them. Others may be left out.
 
         Raises:
@@ -77,7 +77,7 @@ class MeasuredReports:
         rows = _ends(content)
         if rows is None:
             return load_report(content, repeated=self._repeated)
-        report, found = _head(content, rows), content[slice(*rows)].decode("ascii").split(_BETWEEN)
+        report, found = _summary(content, rows), content[slice(*rows)].decode("ascii").split(_BETWEEN)
         if digests is not None:
             ids = {json.dumps(name) for name, digest in report.scenario_digests.items() if digest in digests}
             found = [row for row in found if (begins := _SCORED.match(row)) is None or begins[1] in ids]
@@ -90,7 +90,7 @@ class MeasuredReports:
         """Whether a score of a run may have votes; False where none has any.
 
         Args:
-            content: as ``head`` takes it.
+            content: as ``summary`` takes it.
 
         Raises:
             ConfigurationError: it cannot be unpacked.
@@ -168,7 +168,7 @@ def _scores(row: str, at: int) -> tuple[Score, ...] | None:
     return None
 
 
-def _head(content: bytes, rows: tuple[int, int]) -> Report:
+def _summary(content: bytes, rows: tuple[int, int]) -> Report:
     return load_report(content[: rows[0]] + content[rows[1] :])
 
 

@@ -3,10 +3,9 @@
 import ast
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from difflib import SequenceMatcher
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from ratiba_action.errors import RatibaError
@@ -16,7 +15,7 @@ from ratiba_action.run.base_commit import BaseInputs
 from ratiba_action.run.inputs import RunInputs
 from ratiba_action.run.reads import system_prefix
 from ratiba_action.util.locked_folder import read_plain_file
-from ratiba_action.util.text import few, plural
+from ratiba_action.util.text import few, plural, ranges
 
 if TYPE_CHECKING:
     from ratiba_action.run.services import Measured
@@ -64,7 +63,7 @@ class ChangedLines:
             ran = frozenset[int]().union(*(found.get(name, ()) for found in executed.values()))
             missed = never_run(text, lines, ran)
             count += len(missed)
-            places += (f"{self.prefix}{name}:{span}" for span in _spans(missed))
+            places += (f"{self.prefix}{name}:{span}" for span in ranges(missed))
         if not places:
             return ()
         where = few(places, _NAMED)
@@ -169,16 +168,9 @@ def _has_code(node: ast.stmt | ast.ExceptHandler) -> bool:
 
 
 def _header(node: ast.stmt | ast.ExceptHandler) -> frozenset[int]:
+    """Lines that a statement itself stands on; those of a statement without nested ones are all of its lines."""
     own = [child for child in ast.iter_child_nodes(node) if not isinstance(child, _NESTED)]
     ends = (getattr(each, "end_lineno", None) or 0 for child in own for each in ast.walk(child))
     begin = min([node.lineno, *(each.lineno for each in getattr(node, "decorator_list", ()))])
     last = node.lineno if len(own) < sum(1 for _ in ast.iter_child_nodes(node)) else node.end_lineno or 0
     return frozenset(range(begin, max(begin, last, *ends) + 1))
-
-
-def _spans(lines: Sequence[int]) -> Iterator[str]:
-    """Neighbouring lines as one: ``41-44``."""
-    breaks = [0, *(place for place, (one, other) in enumerate(pairwise(lines), 1) if other > one + 1), len(lines)]
-    for begin, end in pairwise(breaks):
-        if begin < end:
-            yield str(lines[begin]) if end - begin == 1 else f"{lines[begin]}-{lines[end - 1]}"

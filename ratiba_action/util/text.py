@@ -240,6 +240,17 @@ def stream_safe(text: str) -> str:
     return "".join(parts)
 
 
+def ranges(numbers: Iterable[int]) -> list[str]:
+    """Numbers in order, with neighbours as one: ``["3", "5-7"]``."""
+    found = list[list[int]]()
+    for number in sorted(set(numbers)):
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return [str(first) if first == last else f"{first}-{last}" for first, last in found]
+
+
 def plural(count: int, noun: str) -> str:
     """A count with its noun."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

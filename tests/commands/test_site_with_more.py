@@ -9,7 +9,7 @@ import pytest
 
 from ratiba_action.main import run
 from ratiba_action.production.drift import MetricDrift
-from ratiba_action.publish.site.elsewhere import DriftedMetric, LabelAgreement, ranges
+from ratiba_action.publish.site.elsewhere import DriftedMetric, LabelAgreement
 from ratiba_action.verdict.human_agreement import HumanAgreement
 from tests.support.elsewhere_files import CALIBRATION, CANARY, DRIFT, MUTATION, SAMPLE
 from tests.support.run_history import branch_run, write_history
@@ -101,10 +101,6 @@ def test_hostile_texts_of_files_stay_texts() -> None:
     pages = site(hostile, mutated)
     for page in pages.rglob("*.html"):
         assert "<img" not in page.read_text("utf-8")
-
-
-def test_ranges_of_lines() -> None:
-    assert ranges([3, 1, 2, 9, 9, 11]) == "1-3, 9, 11"
 
 
 def test_what_a_command_really_prints_is_shown(capsys: pytest.CaptureFixture[str]) -> None:

@@ -69,7 +69,7 @@ def test_the_record_of_a_run_is_that_of_its_whole_report(found: list[Report], *,
         text = render_results(summarise(report)).encode()
         content, whole = packed(text) if compressed else text, load_report(text)
         assert record_of(reports.report(content)) == record_of(whole)
-        assert reports.head(content) == replace(whole, results=())
+        assert reports.summary(content) == replace(whole, results=())
 
 
 def test_of_some_scenarios_only_their_results_are_read() -> None:
@@ -117,4 +117,4 @@ def test_a_file_in_another_form_is_read_in_full() -> None:
     report = branch_run(1)
     text = json.dumps(json.loads(render_results(summarise(report))), indent=3)
     assert MeasuredReports().report(text.encode()) == load_report(text)
-    assert MeasuredReports().head(text.encode()) == replace(load_report(text), results=())
+    assert MeasuredReports().summary(text.encode()) == replace(load_report(text), results=())

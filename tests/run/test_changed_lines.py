@@ -77,7 +77,8 @@ def test_no_line_is_named_that_is_unchanged_or_ran(changed: frozenset[int], ran:
 
 @given(st.lists(st.sampled_from("abc")), st.lists(st.sampled_from("abc")))
 def test_lines_that_do_not_differ_stand_in_both_texts_in_this_order(old: list[str], new: list[str]) -> None:
-    differ, _ = lines_that_differ(*("".join(f"{line}\n" for line in lines) for lines in (old, new)))
+    before, after = ("".join(f"{line}\n" for line in lines) for lines in (old, new))
+    differ, _ = lines_that_differ(before, after)
     assert differ <= set(range(1, len(new) + 1))
     rest = iter(old)
     assert all(line in rest for number, line in enumerate(new, 1) if number not in differ)

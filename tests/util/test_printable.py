@@ -3,7 +3,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.util.text import few, printable, printable_lines
+from ratiba_action.util.text import few, printable, printable_lines, ranges
 
 
 def test_plain_text_stays_as_it_is() -> None:
@@ -50,3 +50,8 @@ def test_the_first_of_many_are_listed_with_the_number_of_the_others() -> None:
     assert few(["a", "b", "c", "d"], 2) == "a, b and 2 more"
     assert few(["a", "b", "c"], 2, "; ") == "a; b; and 1 more"
     assert few([], 2) == ""
+
+
+def test_neighbouring_numbers_are_one_range() -> None:
+    assert ranges([3, 1, 2, 9, 9, 11]) == ["1-3", "9", "11"]
+    assert ranges([]) == []

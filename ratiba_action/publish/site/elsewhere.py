@@ -3,13 +3,13 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import groupby
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from ratiba_action.errors import UsageError
 from ratiba_action.privacy.masking import Redactor
+from ratiba_action.util.text import ranges
 
 MAX_BYTES = 50_000_000
 _HELP = "Give what one of these prints with --json: ratiba mutate, calibrate run, sample, drift, canary."
@@ -165,7 +165,7 @@ def _mutation(known: Elsewhere, found: Any) -> Elsewhere:
         for scenario in line.scenarios:
             lines.setdefault(scenario, {}).setdefault(line.file, []).append(line.line)
     protects = {
-        scenario: [(file, ranges(numbers)) for file, numbers in sorted(files.items())]
+        scenario: [(file, ", ".join(ranges(numbers))) for file, numbers in sorted(files.items())]
         for scenario, files in lines.items()
     }
     return replace(known, mutated=True, protects=protects)
@@ -174,16 +174,6 @@ def _mutation(known: Elsewhere, found: Any) -> Elsewhere:
 def _calibration(known: Elsewhere, found: Any) -> Elsewhere:
     read = _LabelAgreements.model_validate(found)
     return replace(known, labels=tuple(read.agreements), schedule=read.schedule)
-
-
-def ranges(numbers: Sequence[int]) -> str:
-    """Numbers of lines in a few words: ``3, 5-7``."""
-    ordered = sorted(set(numbers))
-    parts = []
-    for _, group in groupby(enumerate(ordered), key=lambda pair: pair[1] - pair[0]):
-        run = [number for _, number in group]
-        parts.append(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}")
-    return ", ".join(parts)
 
 
 _KINDS: Sequence[tuple[frozenset[str], Callable[[Elsewhere, Any], Elsewhere]]] = (
