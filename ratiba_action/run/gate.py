@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.checks.checks import limits_not_measured
+from ratiba_action.checks.failure_rules import is_undecided
 from ratiba_action.config.configuration import Exceeded
 from ratiba_action.llm.recordings.lines import Recording
 from ratiba_action.model.answer_origin import Llm
@@ -494,4 +495,13 @@ def _not_run(results: Sequence[ScenarioResult], free: Collection[str]) -> frozen
         for result in own
         if isinstance(result, Errored) and result.phase is Phase.RECORDING and result.trial.scenario.script is None
     }
-    return frozenset(stale - failed)
+    # What it was to refuse it may have given away: nothing that is left out may hide that.
+    return frozenset(stale - failed - {result.trial.scenario.id for result in own if _may_have_leaked(result)})
+
+
+def _may_have_leaked(result: ScenarioResult) -> bool:
+    """Whether a conversation ended with a reply that a judge has to call a refusal, and none has."""
+    transcript, scenario = result.transcript if isinstance(result, Errored) else None, result.trial.scenario
+    if transcript is None or len(transcript.exchanges) < len(scenario.turns):
+        return False
+    return any(is_undecided(rule, transcript) for rule in scenario.rules)
