@@ -393,7 +393,11 @@ DEPENDENCES: Sequence[tuple[str, float, Mapping[str, float | int | str | bool]]]
     ("run effect, sd 0.02", FALSE_BLOCKS, {"run_effect": 0.02}),
     ("run effect, sd 0.02, 200 scenarios", FALSE_BLOCKS, {"run_effect": 0.02, "scenarios": 200}),
     ("minutes with sd 0.02, base and head by turns", FALSE_BLOCKS, {"minute_effect": 0.02}),
-    ("minutes with sd 0.02, base and head by turns, 200 scenarios", FALSE_BLOCKS, {"minute_effect": 0.02, "scenarios": 200}),
+    (
+        "minutes with sd 0.02, base and head by turns, 200 scenarios",
+        FALSE_BLOCKS,
+        {"minute_effect": 0.02, "scenarios": 200},
+    ),
     (
         "minutes with sd 0.02, one after the other, 200 scenarios",
         MISSED,

@@ -32,7 +32,8 @@ def rows(name: str) -> Iterator[list[float]]:
 def power(drop: float, noise: float, scenarios: int) -> float:
     """The share of changes with this drop that a confirmation blocks after one run of the base, for normal scores.
 
-    Without the test for noise from run to run, which makes the drop about 3 % larger, and without trials of single scenarios.
+    Without the trials of single scenarios, and the test for noise from run to run, which makes the drop about 3 %
+    larger.
     """
     random, error = np.random.default_rng(1), math.hypot(noise, SYSTEM) * math.sqrt(2 / scenarios)
     size = 40_000
