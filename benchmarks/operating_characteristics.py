@@ -52,8 +52,8 @@ def _grid(steps: int) -> Judge:
 
 JUDGES: Mapping[str, Judge] = {
     "normal": lambda worth, spread, random: random.normal(worth, spread),
-    "11 points": _grid(10),
-    "5 points": _grid(4),
+    "scale of 11 levels": _grid(10),
+    "scale of 5 levels": _grid(4),
     "bimodal": lambda worth, _, random: np.where(random.random(np.shape(worth)) < worth, 1.0, 0.0),
     "ceiling": lambda worth, spread, random: random.normal(worth + 0.15, spread),
     "heteroscedastic": lambda worth, spread, random: random.normal(worth, spread * 2.5 * (1 - worth) / 0.3),
@@ -363,7 +363,7 @@ FEW: Sequence[tuple[str, int, Mapping[str, float | int | str]]] = (
     *(("", size, {"base_runs": runs}) for size in (1, 3, 5, 9) for runs in (3, 1)),
     ("provider drift of -5 points", 1, {"drift": -0.05}),
     ("provider drift of -5 points", 5, {"drift": -0.05}),
-    ("judge with 5 points", 3, {"judge": "5 points"}),
+    ("judge with a scale of 5 levels", 3, {"judge": "scale of 5 levels"}),
     ("judge that answers 0 or 1", 5, {"judge": "bimodal"}),
 )
 
@@ -392,16 +392,20 @@ MISSED = 1.0
 DEPENDENCES: Sequence[tuple[str, float, Mapping[str, float | int | str | bool]]] = (
     ("run effect, sd 0.02", FALSE_BLOCKS, {"run_effect": 0.02}),
     ("run effect, sd 0.02, 200 scenarios", FALSE_BLOCKS, {"run_effect": 0.02, "scenarios": 200}),
-    ("minutes with sd 0.02, arms by turns", FALSE_BLOCKS, {"minute_effect": 0.02}),
-    ("minutes with sd 0.02, arms by turns, 200 scenarios", FALSE_BLOCKS, {"minute_effect": 0.02, "scenarios": 200}),
+    ("minutes with sd 0.02, base and head by turns", FALSE_BLOCKS, {"minute_effect": 0.02}),
     (
-        "minutes with sd 0.02, one arm after the other, 200 scenarios",
+        "minutes with sd 0.02, base and head by turns, 200 scenarios",
+        FALSE_BLOCKS,
+        {"minute_effect": 0.02, "scenarios": 200},
+    ),
+    (
+        "minutes with sd 0.02, one after the other, 200 scenarios",
         MISSED,
         {"minute_effect": 0.02, "scenarios": 200, "arms_by_turns": False},
     ),
-    ("effect of each arm and round whenever it runs, sd 0.02", FALSE_BLOCKS, {"arm_effect": 0.02}),
+    ("effect of base and of head in each round, whenever they run, sd 0.02", FALSE_BLOCKS, {"arm_effect": 0.02}),
     (
-        "effect of each arm and round whenever it runs, sd 0.02, 200 scenarios",
+        "effect of base and of head in each round, whenever they run, sd 0.02, 200 scenarios",
         FALSE_BLOCKS,
         {"arm_effect": 0.02, "scenarios": 200},
     ),

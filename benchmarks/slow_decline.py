@@ -2,7 +2,7 @@
 
 One simulated history is eight weeks of a branch that nothing has changed, then ten merges; after each, the gate chooses
 its anchor from the history and compares the branch with it. Run it with ``--write`` to put the table into
-``docs/statistics.md``.
+``docs/history-of-scores.md``.
 """
 
 import argparse
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 
@@ -20,7 +21,6 @@ from benchmarks.operating_characteristics import (
     HEAD,
     JUDGES,
     NOW,
-    PAGE,
     SYSTEM_SPREAD,
     Rates,
     scenario,
@@ -214,7 +214,7 @@ ROWS: Mapping[str, tuple[World, float]] = {
     "best of 8 weeks, 10 scenarios": (World(scenarios=10), 1.0),
     "a tag": (World(named=True), 1.0),
     "best of 8 weeks, level not divided": (World(corrected=False), 0.5),
-    "judge of 5 points": (World(judge="5 points"), 0.5),
+    "judge with a scale of 5 levels": (World(judge="scale of 5 levels"), 0.5),
     "judge that says 0 or 1": (World(judge="bimodal"), 0.5),
     "run effect, sd 0.02": (World(run_effect=0.02), 1.0),
     "provider drift of -5 points before the first merge": (World(drift=-0.05), 1.0),
@@ -225,6 +225,7 @@ ROWS: Mapping[str, tuple[World, float]] = {
 NOT_FOUND = frozenset({"best of 8 weeks, 10 scenarios", "judge that says 0 or 1"})
 """Rows with too little data to find two points a merge in ``FOUND`` of the histories."""
 TITLES = ("anchor", "no change", "1 point a merge", "2 points a merge", "merges until found at 2", "trials at 0")
+PAGE = Path(__file__).parents[1] / "docs" / "history-of-scores.md"
 _NO_CHANGE = 4
 """Times as many repeats without a change, whose rate is small."""
 
@@ -263,7 +264,7 @@ def main() -> int:
     parser.add_argument("--repeats", type=int, default=100, help="simulated histories of a cell")
     parser.add_argument("--seed", type=int, default=1, help="of the simulated scores")
     parser.add_argument("--processes", type=int, default=None, help="one a processor if it is not given")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/statistics.md")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/history-of-scores.md")
     arguments = parser.parse_args()
     misses: list[str] = []
     shown = []

@@ -180,7 +180,7 @@ NO_ANCHOR = "none"
 
 @dataclass(frozen=True, slots=True)
 class DeclineRules:
-    """How a slow decline of the base branch is looked for; defaults are those of ``docs/statistics.md``.
+    """How a slow decline of the base branch is looked for; defaults: ``docs/history-of-scores.md``.
 
     Args:
         anchor: ``best`` of the last weeks, ``none``, or the name of a tag or commit that is compared with.

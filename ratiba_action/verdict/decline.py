@@ -4,7 +4,7 @@ Its own new runs are compared with an anchor: a named version, or the best of th
 partly lucky, so its stored scores only raise the alarm, at a level that is divided by the number it was chosen from;
 what confirms it are trials of both versions side by side, which no choice has favoured. Each run confirms at a tenth
 of the level, so that ten of them raise a false alarm at most at the level together, whatever raised the first look
-(Bonferroni). The error rates are in ``docs/statistics.md``; ``benchmarks/slow_decline.py`` measures this code.
+(Bonferroni). The error rates are in ``docs/history-of-scores.md``; ``benchmarks/slow_decline.py`` measures this code.
 """
 
 import math
