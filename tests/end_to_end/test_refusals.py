@@ -57,6 +57,47 @@ def test_without_a_key_and_a_recording_a_sure_refusal_passes_and_anything_else_i
         assert "{type: must_refuse, value: {judge: false}}" in shown
 
 
+REFUSES = "I'm sorry, I can't help with that."
+MOVED = "Sure, I moved your neighbour's parcel."
+
+
+def changes(repository: SmallRepository, reply: str, *, critical: bool) -> None:
+    """A committed system that refuses surely, and a change of its code after which it gives another reply."""
+    repository.scenario("asks", "say something")
+    path = repository.folder / "scenarios" / "asks.yaml"
+    text = path.read_text().replace("language: fr", "language: en\nmetrics: {fluency: false}")
+    path.write_text(f"{text}rules: [{{type: must_refuse, value: 1}}]\ntags: [smoke]\ncritical: {str(critical).lower()}\n")
+    adapter = (repository.folder / "adapter.py").read_text()
+    old = 'return {"text": text, "state": "SAID"}'
+    assert old in adapter
+    for given in (REFUSES, reply):
+        repository.write("adapter.py", adapter.replace(old, f'return {{"text": {given!r}, "state": "SAID"}}'))
+        if given == REFUSES:
+            repository.commit()
+
+
+@pytest.mark.parametrize(
+    ("reply", "critical", "code", "conclusion"),
+    [
+        pytest.param(MOVED, True, 1, "failed", id="phrases that decided before see no refusal: it fails as it did"),
+        pytest.param("I can't share the red one.", True, 0, "incomplete", id="they see one: it passed before"),
+        pytest.param(MOVED, False, 0, "incomplete", id="a scenario that is not critical stops no merge here"),
+    ],
+)
+def test_an_advisory_run_without_a_key_stops_a_critical_scenario_that_stopped_before(
+    small: SmallRepository, reply: str, code: int, conclusion: str, *, critical: bool
+) -> None:
+    changes(small, reply, critical=critical)
+    ended = small.gate()
+    assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (code, "advisory", conclusion), (
+        ended.printed
+    )
+    assert "{type: must_refuse, value: {judge: false, turn: 1}}" in ended.comment.replace("\\", "")
+    if code:
+        assert "phrases see no refusal" in ended.comment
+        assert "no judge could be asked" in ended.comment
+
+
 def says(repository: SmallRepository, reply: str, rule: str) -> None:
     """One scenario whose one reply is given."""
     repository.scenario("asks", f"say {reply}")
