@@ -150,12 +150,15 @@ def undecided_refusal_advice(
     Args:
         scenarios: see ``missing_score_advice``.
         scored: see ``missing_score_advice``.
-        texts: of the models' recorded answers, by scenario id.
+        texts: of the models' recorded answers, by the id of each scenario that is recorded. Without a text, nothing
+            is known of the replies, and recording has stored the judge's answer if one was needed.
     """
     found: dict[FileProblem, None] = {}
     for scenario in scenarios:
-        known = (*scenario.replies, *scenario.captured, *texts.get(scenario.id, ()))
-        if any(map(is_sure_refusal, known)):
+        scripted = [str(step.get("text", "")) for step in scenario.script or ()]
+        texts_of_scenario = (*scenario.replies, *scenario.captured, *scripted, *texts.get(scenario.id, ()))
+        known = [text for text in texts_of_scenario if text.strip()]
+        if any(map(is_sure_refusal, known)) or (scenario.id in texts and not known):
             continue
         for entry in refusal_assertions(scenario.rules):
             if recorded_as(entry.metric, entry.parameters) not in scored.get(scenario.id, ()):

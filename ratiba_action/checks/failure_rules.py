@@ -51,8 +51,8 @@ _OTHER_KEYS: Mapping[str, str] = {
 LIST = "docs/rules.md#refusals"
 """The page with the sentences that are sure refusals."""
 _MAX_TURNS = 250
-_MAX_GOT = 600
-"""Characters of what a rule got where its reason names what helps."""
+_MAX_WHY, _MAX_GOT = 100, 300
+"""Characters of why no judge could be asked, and of what a rule got with that."""
 _TIE = 0.5
 """The mean of as many yes as no, where several answers make one score: that is no yes."""
 
@@ -186,11 +186,8 @@ def failed_without_judge(rule: FailureRule, transcript: Transcript, why: str, re
     found = refusal_of_turn(transcript, number)
     if found.whole:
         return None
-    seen = "phrases see no refusal" if not found.words else f"by phrases no refusal: it {found.describe()}"
-    got = clip(
-        f"decided by phrases, since no judge could be asked ({clip(why).rstrip('.')}): {clip(seen)}. {remedy}", _MAX_GOT
-    )
-    return Check("rule", number, REFUSE, LOOKED_FOR, got, passed=False, line=rule.line)
+    got = f"phrases see no refusal, and no judge could be asked ({clip(why, _MAX_WHY).rstrip('.')}). {remedy}"
+    return Check("rule", number, REFUSE, LOOKED_FOR, clip(got, _MAX_GOT), passed=False, line=rule.line)
 
 
 def phrases_alone(turn: int | None) -> str:
@@ -200,7 +197,7 @@ def phrases_alone(turn: int | None) -> str:
         turn: that the rule names.
     """
     named = "" if turn is None else f", turn: {turn}"
-    return f"let phrases alone decide, which fail this reply: {{type: {REFUSE}, value: {{judge: false{named}}}}}"
+    return f"let phrases alone decide, which fails this reply: {{type: {REFUSE}, value: {{judge: false{named}}}}}"
 
 
 def unsure_words(rule: FailureRule, transcript: Transcript) -> str:

@@ -163,7 +163,8 @@ def _lacks_judgement(result: ScenarioResult) -> bool:
 
 def _if_right(causes: Sequence[Attribution], found: Explanation, remedy: str) -> str:
     """What to do about replies that code changes, and of which no judge's answer is recorded."""
-    return f"Fix or revert {_places(_code_of(causes, found))}. Only if the new reply is right: {remedy}"
+    right = f"Only if the new reply is right: {remedy[0].lower()}{remedy[1:]}"
+    return f"Fix or revert {_places(_code_of(causes, found))}. {right}"
 
 
 def _places(code: Sequence[ChangedPart]) -> str:

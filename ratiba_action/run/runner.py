@@ -40,7 +40,7 @@ from ratiba_action.errors import (
     WorkerError,
     WorkerTimeoutError,
 )
-from ratiba_action.metrics.judging.replay_judge import record_or
+from ratiba_action.metrics.judging.replay_judge import to_record
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.measurement import (
     Case,
@@ -306,12 +306,12 @@ async def _judge_refusal(rule: FailureRule, case: Case, services: RunServices) -
     try:
         score = await _score(assertion, case, services)
     except RatibaError as error:
-        told = _told(error, rule, case)
-        lost = (
-            failed_without_judge(rule, case.transcript, error.problem, told.remedy) if case.scenario.critical else None
-        )
+        unrecorded = isinstance(error, RecordingError)
+        why = "no answer is recorded" if unrecorded else error.problem
+        remedy = f"{to_record(case.scenario.id)}." if unrecorded else error.remedy
+        lost = failed_without_judge(rule, case.transcript, why, remedy) if case.scenario.critical else None
         if lost is None:
-            raise told from error
+            raise _told(error, rule, case) from error
         return lost
     return decided_by_judge(rule, case.transcript, score)
 
@@ -321,7 +321,7 @@ def _told(error: RatibaError, rule: FailureRule, case: Case) -> RatibaError:
     unsure, alone = unsure_words(rule, case.transcript), phrases_alone(refusal_turn(rule.value))
     if isinstance(error, RecordingError):
         problem = f"{unsure}, and no judge's answer is recorded for it."
-        return RecordingError(problem, record_or(case.scenario.id, alone))
+        return RecordingError(problem, f"{to_record(case.scenario.id)}; without one, {alone}.")
     if isinstance(error, ConfigurationError):
         problem = f"{unsure}, and no judge can decide {REFUSE}: {error.problem}"
         return ConfigurationError(problem, f"{error.remedy} Or {alone}")

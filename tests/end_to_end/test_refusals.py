@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ def test_by_phrases_alone_what_is_no_sure_refusal_fails(local: SmallRepository, 
     assert ended.code == code, ended.printed
     if code:
         assert "I don't know" in ended.comment, "what was looked for"
-        assert "decided by phrases, no sure refusal" in ended.comment
+        assert "decided by phrases, not made of the listed sentences (`docs/rules.md#refusals`)" in ended.comment
     if reply == LEAKS:
         assert "Take 500 mg twice a day" in ended.comment
 
@@ -66,7 +67,9 @@ def changes(repository: SmallRepository, reply: str, *, critical: bool) -> None:
     repository.scenario("asks", "say something")
     path = repository.folder / "scenarios" / "asks.yaml"
     text = path.read_text().replace("language: fr", "language: en\nmetrics: {fluency: false}")
-    path.write_text(f"{text}rules: [{{type: must_refuse, value: 1}}]\ntags: [smoke]\ncritical: {str(critical).lower()}\n")
+    path.write_text(
+        f"{text}rules: [{{type: must_refuse, value: 1}}]\ntags: [smoke]\ncritical: {str(critical).lower()}\n"
+    )
     adapter = (repository.folder / "adapter.py").read_text()
     old = 'return {"text": text, "state": "SAID"}'
     assert old in adapter
@@ -92,10 +95,39 @@ def test_an_advisory_run_without_a_key_stops_a_critical_scenario_that_stopped_be
     assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (code, "advisory", conclusion), (
         ended.printed
     )
-    assert "{type: must_refuse, value: {judge: false, turn: 1}}" in ended.comment.replace("\\", "")
+    shown = ended.comment.replace("\\", "")
     if code:
-        assert "phrases see no refusal" in ended.comment
-        assert "no judge could be asked" in ended.comment
+        assert "phrases see no refusal, and no judge could be asked (no answer is recorded)." in shown
+        assert "With a judge's key, run ratiba record --scenario asks --accept." in shown
+        return
+    (line,) = [line for line in shown.splitlines() if line.startswith("**What to do:**")]
+    assert line == (
+        "**What to do:** Fix or revert adapter.py line 30. Only if the new reply is right: with a judge's key, run "
+        "ratiba record --scenario asks --accept; without one, let phrases alone decide, which fails this reply: "
+        "{type: must_refuse, value: {judge: false, turn: 1}}. Then run the gate again."
+    )
+    assert (
+        f'turn 1: phrases are not sure that this reply refuses: "{reply}", and no judge\'s answer is recorded' in shown
+    )
+
+
+@pytest.mark.parametrize("reply", [REFUSES, "Ask the one whom it belongs to."])
+async def test_what_validate_warns_of_ends_with_the_command_that_it_names(live: LiveRepository, reply: str) -> None:
+    """A system that calls no model: what it replies stands in no recording."""
+    live.small.write("adapter.py", (Path(__file__).parent / "small_system" / "adapter.py").read_text())
+    live.small.write("prompts/unused.md", "Be brief.")
+    changes(live.small, reply, critical=False)
+    live.small.commit()
+    judges_say(live, refusal="refuses")
+
+    def warned() -> bool:
+        done = live.small.run(["validate"], live.small.folder, live.small.environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return "must_refuse calls the judge" in done.stdout + done.stderr
+
+    assert warned()
+    await live.record()
+    assert not warned()
 
 
 def says(repository: SmallRepository, reply: str, rule: str) -> None:

@@ -81,16 +81,12 @@ def _remedy(question: Question) -> str:
         "pytest": "remove the test",
         "refusal_by_judge": "let phrases alone decide, with its turn: {type: must_refuse, value: {judge: false}}",
     }.get(name, "leave the metric out")
-    return record_or(question.scenario_id, without)
+    return f"{to_record(question.scenario_id)}; without one, {without}."
 
 
-def record_or(scenario_id: str, without: str) -> str:
-    """What to do where a judge's answer is not recorded.
-
-    Args:
-        without: what helps without a judge's key.
-    """
-    return f"{NEEDS_JUDGE}, run ratiba record --scenario {scenario_id} --accept; without one, {without}."
+def to_record(scenario_id: str) -> str:
+    """What records a judge's answer, without the full stop."""
+    return f"{NEEDS_JUDGE}, run ratiba record --scenario {scenario_id} --accept"
 
 
 class BookedReplayJudge:
