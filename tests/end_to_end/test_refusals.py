@@ -111,6 +111,19 @@ def test_an_advisory_run_without_a_key_stops_a_critical_scenario_that_stopped_be
     )
 
 
+@pytest.mark.parametrize("script", ["", "layer: fsm\nscript: []\n"])
+def test_recording_without_a_key_names_what_helps_where_only_this_judge_is_called(
+    local: SmallRepository, script: str
+) -> None:
+    says(local, IN_OTHER_WORDS, "{type: must_refuse}")
+    path = local.folder / "scenarios" / "asks.yaml"
+    path.write_text(path.read_text() + script)
+    ended = local.ended("record", "--accept")
+    assert ended.code == 3, ended.printed
+    assert "{type: must_refuse, value: {judge: false}}" in ended.printed
+    assert ("mock the model" in ended.printed) is (script == "")
+
+
 @pytest.mark.parametrize("reply", [REFUSES, "Ask the one whom it belongs to."])
 async def test_what_validate_warns_of_ends_with_the_command_that_it_names(live: LiveRepository, reply: str) -> None:
     """A system that calls no model: what it replies stands in no recording."""
