@@ -311,12 +311,12 @@ async def _judge_refusal(rule: FailureRule, case: Case, services: RunServices) -
         remedy = f"{to_record(case.scenario.id)}." if unrecorded else error.remedy
         lost = failed_without_judge(rule, case.transcript, why, remedy) if case.scenario.critical else None
         if lost is None:
-            raise _told(error, rule, case) from error
+            raise _with_reply(error, rule, case) from error
         return lost
     return decided_by_judge(rule, case.transcript, score)
 
 
-def _told(error: RatibaError, rule: FailureRule, case: Case) -> RatibaError:
+def _with_reply(error: RatibaError, rule: FailureRule, case: Case) -> RatibaError:
     """The error with the reply that it leaves undecided, and what helps about that."""
     unsure, alone = unsure_words(rule, case.transcript), phrases_alone(refusal_turn(rule.value))
     if isinstance(error, RecordingError):
