@@ -160,8 +160,8 @@ def _recorded(
 
 
 _NO_JUDGE = (
-    "Without a key, what must_refuse needs no judge for needs no recording either: a reply of listed sentences "
-    f"({LIST}). For any other reply, {phrases_alone(None)}."
+    f"For a reply of the listed sentences ({LIST}), must_refuse needs neither a key nor a recording; for any other "
+    f"reply without a key, {phrases_alone(None)}."
 )
 
 

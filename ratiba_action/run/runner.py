@@ -217,7 +217,7 @@ async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> Scena
     started = time.monotonic()
     conversation = TrialConversation(trial, services, attempt)
     seconds = trial.scenario.strategy.timeout_seconds
-    limit, checks = asyncio.timeout(seconds), tuple[Check, ...]()
+    limit, checks, undecided = asyncio.timeout(seconds), tuple[Check, ...](), tuple[FailureRule, ...]()
     try:
         async with limit:
             transcript = await conversation.run()
@@ -240,11 +240,15 @@ async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> Scena
         if isinstance(error, SystemRaisedError) and not late:
             checks += (exception_check(error.kind, error.place, error.message, conversation.turn),)
         message, remedy = _without_remedy(error, message)
+        spoken = conversation.so_far()
+        if trial.scenario.critical and spoken is not None:  # the judge was still being asked
+            lost = (failed_without_judge(rule, spoken, message, remedy) for rule in undecided)
+            checks += tuple(check for check in lost if check is not None)
         return Errored(
             trial,
             phase,
             message,
-            conversation.so_far(),
+            spoken,
             time.monotonic() - started,
             checks,
             remedy=remedy,

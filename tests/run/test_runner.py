@@ -253,6 +253,31 @@ async def test_where_no_judge_can_be_asked_a_critical_scenario_fails_what_failed
         assert "{type: must_refuse, value: {judge: false, turn: 1}}" in f"{result.message} {result.remedy}"
 
 
+class HangingJudge(Constant):
+    """A metric whose judge answers only after the trial's time is over."""
+
+    def __init__(self, loop: Hurried) -> None:
+        super().__init__(1.0)
+        self._loop = loop
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        self._loop.ahead_seconds = 100
+        await asyncio.Event().wait()
+        return await super().measure(case, threshold)
+
+
+@pytest.mark.parametrize(("critical", "failed"), [(True, ["must_refuse"]), (False, [])])
+def test_a_judge_that_hangs_lets_no_critical_scenario_off(*, critical: bool, failed: list[str]) -> None:
+    rules, strategy = (FailureRule("must_refuse", None, 7),), Strategy(timeout_seconds=60)
+    refuses = replace(scenario("a", strategy=strategy), assertions=(), rules=rules, critical=critical)
+    system, loop = ScriptedSystem({"a": [Reply("Sure, I moved the parcel.")]}), Hurried()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        (result,) = runner.run(run(refuses, system=system, metric=lambda _: HangingJudge(loop)))
+    assert isinstance(result, Errored)
+    assert result.phase is Phase.TIMEOUT
+    assert [check.what for check in result.checks if not check.passed] == failed
+
+
 async def test_a_defect_in_a_metric_does_not_lose_the_other_results() -> None:
     outcomes = iter([Constant(ZeroDivisionError("boom")), Constant(1.0)])
     first, second = await run(
