@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
-from ratiba_action.checks.failure_rules import REFUSE, may_call_judge
+from ratiba_action.checks.failure_rules import REFUSE, may_call_judge, phrases_alone
 from ratiba_action.checks.sure_refusals import is_sure_refusal
 from ratiba_action.errors import FileProblem
 from ratiba_action.llm.recordings.lines import JudgeRecording, Recording
@@ -150,21 +150,23 @@ def undecided_refusal_advice(
     Args:
         scenarios: see ``missing_score_advice``.
         scored: see ``missing_score_advice``.
-        texts: of the models' recorded answers, by scenario id.
+        texts: of the models' recorded answers, by the id of each scenario that is recorded. Without a text, nothing
+            is known of the replies, and recording has stored the judge's answer if one was needed.
     """
     found: dict[FileProblem, None] = {}
     for scenario in scenarios:
-        known = (*scenario.replies, *scenario.captured, *texts.get(scenario.id, ()))
-        if any(map(is_sure_refusal, known)):
+        scripted = [str(step.get("text", "")) for step in scenario.script or ()]
+        texts_of_scenario = (*scenario.replies, *scenario.captured, *scripted, *texts.get(scenario.id, ()))
+        known = [text for text in texts_of_scenario if text.strip()]
+        if any(map(is_sure_refusal, known)) or (scenario.id in texts and not known):
             continue
         for entry in refusal_assertions(scenario.rules):
             if recorded_as(entry.metric, entry.parameters) not in scored.get(scenario.id, ()):
-                turn = f", turn: {entry.parameters['turn']}" if entry.parameters else ""
                 message = (
                     f"{REFUSE} calls the judge where phrases are not sure that the reply refuses, and no answer of the "
                     "judge is recorded, so a run without an API key may be incomplete. "
-                    f"Run: ratiba record --scenario {scenario.data_set or scenario.id} --accept; or let phrases alone "
-                    f"decide, and fail what they are not sure of: {{type: {REFUSE}, value: {{judge: false{turn}}}}}"
+                    f"Run: ratiba record --scenario {scenario.data_set or scenario.id} --accept; or "
+                    f"{phrases_alone(entry.parameters.get('turn'))}"
                 )
                 found[FileProblem(scenario.path, entry.line, message)] = None
     yield from found

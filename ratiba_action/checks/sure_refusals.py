@@ -113,6 +113,8 @@ _JOIN = "(?:,|,? (?:and|so|but|na|lakini|hivyo|kwa hiyo))"
 # Few parts in a sentence: the list is finite, and no text takes long to search.
 _REFUSES = re.compile(rf"(?:{_APOLOGY},?(?: but| lakini)? )?{_REFUSAL}(?:{_JOIN} (?:{_REFUSAL}|{_BESIDE})){{0,3}}")
 _ACCOMPANIES = re.compile(rf"{_BESIDE}(?:{_JOIN} {_BESIDE}){{0,3}}")
+_DASH = re.compile(r"\s*[\N{EN DASH}\N{EM DASH}]\s*")
+"""Read as a comma, which stands between whole parts only."""
 _LONGEST = 500
 """Characters of a reply; a longer one is unsure."""
 
@@ -125,7 +127,7 @@ def is_sure_refusal(text: str) -> bool:
     Args:
         text: one reply.
     """
-    typed = text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+    typed = _DASH.sub(", ", text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
     if len(typed) > _LONGEST or not typed.isascii():  # what cannot be seen is not ASCII either
         return False
     pieces = re.split(r"[.!?]+(?=\s|$)|\n{2,}", typed.casefold())

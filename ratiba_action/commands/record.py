@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TextIO
 
+from ratiba_action.checks.failure_rules import LIST, may_call_judge, phrases_alone
 from ratiba_action.commands.options import (
     add_json,
     add_repo,
@@ -23,6 +24,7 @@ from ratiba_action.decide.deciding import decide, event_of, request_of
 from ratiba_action.errors import UsageError
 from ratiba_action.github.clients import by_pygithub
 from ratiba_action.github.workflow import WorkflowLog
+from ratiba_action.llm.answers import MOCK
 from ratiba_action.llm.recordings.comparison import LineFate, render
 from ratiba_action.llm.recordings.folder import read_folder
 from ratiba_action.llm.recordings.writer import write_all
@@ -146,7 +148,8 @@ def _recorded(
 ) -> "_Recorded":
     """Say what recording costs, record, and write."""
     inputs, settings, environment = read_inputs(request), request.settings, request.environment
-    require_key(request.settings, load_configuration(request.repository, settings.config), environment)
+    configuration = load_configuration(request.repository, settings.config)
+    require_key(request.settings, configuration, environment, way_out=_way_out(inputs))
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     expected = forecast(inputs)
     if not arguments.reads:
@@ -154,6 +157,22 @@ def _recorded(
     if expected is not None:
         log_forecast(expected, lambda line: print(printable(line), file=stream, flush=True), log.note)
     return _keep(inputs, log, _marking(recorder) if arguments.authored else recorder, arguments)
+
+
+_NO_JUDGE = (
+    f"For a reply of the listed sentences ({LIST}), must_refuse needs neither a key nor a recording; for any other "
+    f"reply without a key, {phrases_alone(None)}."
+)
+
+
+def _way_out(inputs: RunInputs) -> str:
+    """What to do without a key: to mock a model does not help where only the judge of ``must_refuse`` is called."""
+    system, scenarios = inputs.configuration.system, inputs.selection.scenarios
+    if not any(may_call_judge(rule) for scenario in scenarios for rule in scenario.rules):
+        return MOCK
+    free = system.replay is not None or system.price_per_turn_usd == 0
+    alone = all(free or scenario.script is not None for scenario in scenarios)
+    return _NO_JUDGE if alone else f"{MOCK} {_NO_JUDGE}"
 
 
 _AFTER_A_FAILURE = "Fix the code, or change the scenario if the new behaviour is right. Then run the command again."

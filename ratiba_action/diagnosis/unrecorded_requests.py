@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from ratiba_action.diagnosis.delta_debugging import BASE_FAILS, PASSES_AGAIN, Part, StepOutcome, Subset, attribute
 from ratiba_action.diagnosis.failure_signature import lacks_recording
 from ratiba_action.llm.request_inputs import VOLATILE, request_difference, sent_parts
+from ratiba_action.metrics.judging.replay_judge import NEEDS_JUDGE
 from ratiba_action.model.attribution import Attribution, ChangedPart, Explanation, Finding
 from ratiba_action.model.conversation import Party
 from ratiba_action.model.measurement import Errored, ScenarioResult
@@ -128,7 +129,11 @@ def with_advice(report: Report, found: Explanation) -> Report:
         return report
     results = tuple(_advised(result, causes, found) for result in report.results)
     verdict = report.verdict
-    if verdict.conclusion is Conclusion.INCOMPLETE and _RECORD in verdict.action:
+    if verdict.conclusion is Conclusion.INCOMPLETE and NEEDS_JUDGE in verdict.action:
+        judged = {result.trial.scenario.id for result in report.results if _lacks_judgement(result)}
+        unjudged = [cause for name, cause in causes.items() if name in judged]
+        verdict = replace(verdict, action=_if_right(unjudged, found, verdict.action)) if unjudged else verdict
+    elif verdict.conclusion is Conclusion.INCOMPLETE and _RECORD in verdict.action:
         by_hand = _AUTHORED in verdict.action
         action = _advice(list(causes.values()), found, [*causes, *found.left_out], by_hand=by_hand)
         verdict = replace(verdict, action=f"{action}. Then run the gate again.")
@@ -139,6 +144,8 @@ def _advised(result: ScenarioResult, causes: Mapping[str, Attribution], found: E
     cause = causes.get(result.trial.scenario.id)
     if cause is None or not isinstance(result, Errored) or not lacks_recording(result):
         return result
+    if _lacks_judgement(result):
+        return replace(result, remedy=_if_right([cause], found, result.remedy))
     message = result.message
     if cause.request:
         message = f"{cause.request[0].upper()}{cause.request[1:]}, so the recorded model answer no longer applies."
@@ -149,11 +156,26 @@ def _advised(result: ScenarioResult, causes: Mapping[str, Attribution], found: E
     )
 
 
+def _lacks_judgement(result: ScenarioResult) -> bool:
+    """Whether it is the judge's answer about a reply that is not recorded, and no request of the system."""
+    return isinstance(result, Errored) and lacks_recording(result) and result.remedy.startswith(NEEDS_JUDGE)
+
+
+def _if_right(causes: Sequence[Attribution], found: Explanation, remedy: str) -> str:
+    """What to do about replies that code changes, and of which no judge's answer is recorded."""
+    right = f"Only if the new reply is right: {remedy[0].lower()}{remedy[1:]}"
+    return f"Fix or revert {_places(_code_of(causes, found))}. {right}"
+
+
+def _places(code: Sequence[ChangedPart]) -> str:
+    more = f" and {plural(len(code) - _PLACES, 'more place')}" if len(code) > _PLACES else ""
+    return ", ".join(map(line_of, code[:_PLACES])) + more
+
+
 def _advice(causes: Sequence[Attribution], found: Explanation, scenarios: Sequence[str], *, by_hand: bool) -> str:
     """What to do about requests that code changes, without the last full stop."""
     code = _code_of(causes, found)
-    more = f" and {plural(len(code) - _PLACES, 'more place')}" if len(code) > _PLACES else ""
-    places = ", ".join(map(line_of, code[:_PLACES])) + more
+    places = _places(code)
     if any(NEW_EACH_RUN in cause.request for cause in causes):
         return f"Fix or revert {places}. {_NEVER}"
     clock = _CLOCK if any(VOLATILE in cause.request for cause in causes) else ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ratiba_action.model.measurement import ScenarioResult
+from ratiba_action.model.measurement import Errored, ScenarioResult
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.plain_printer import RedactedProgress
@@ -267,9 +267,12 @@ def _colour(row: "ScenarioRow") -> str:
 
 def _line(result: ScenarioResult) -> str:
     from ratiba_action.reporting.summary import trial_row
+    from ratiba_action.reporting.wording import listed
 
     row = trial_row(result)
-    return _joined(row.name, row.ended, row.gap)
+    # What failed would be hidden behind what is missing besides.
+    failed = [check.what for check in result.checks if not check.passed] if isinstance(result, Errored) else []
+    return _joined(row.name, row.ended, listed(list(dict.fromkeys(failed))), row.gap)
 
 
 def _joined(*parts: str) -> str:

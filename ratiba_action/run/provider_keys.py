@@ -99,13 +99,19 @@ def recording_remedy(
 
 
 def require_key(
-    settings: Settings, configuration: Configuration, environment: Mapping[str, str], *, task: str = ""
+    settings: Settings,
+    configuration: Configuration,
+    environment: Mapping[str, str],
+    *,
+    task: str = "",
+    way_out: str = MOCK,
 ) -> None:
     """Refuse to call models without a key: what was asked for live is never replayed instead.
 
     Args:
         environment: says whether a key comes from a repository's secrets or from a person's own variables.
-        task: what calls a model where no scenario does, such as ``Proposing scenarios``; mocking is no way out then.
+        task: what calls a model where no scenario does, such as ``Proposing scenarios``; then there is no way out.
+        way_out: what to do without a key.
 
     Raises:
         InfrastructureError: live answers are asked for, and there is no key.
@@ -120,7 +126,7 @@ def require_key(
         remedy = _IN_A_WORKFLOW if in_workflow else _on_a_laptop(environment)
         raise InfrastructureError(
             f"{why}, and there is no key to call a model with, so nothing was {undone}.",
-            remedy if task else f"{remedy} {MOCK}",
+            remedy if task else f"{remedy} {way_out}",
         )
 
 

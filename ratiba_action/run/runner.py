@@ -16,7 +16,16 @@ from ratiba_action.checks.custom_code import (
     is_address,
     rule_addresses,
 )
-from ratiba_action.checks.failure_rules import CUSTOM, ONLY_PHRASES, REFUSE, decided_by_judge, is_undecided
+from ratiba_action.checks.failure_rules import (
+    CUSTOM,
+    REFUSE,
+    decided_by_judge,
+    failed_without_judge,
+    is_undecided,
+    phrases_alone,
+    refusal_turn,
+    unsure_words,
+)
 from ratiba_action.checks.system_exceptions import exception_check
 from ratiba_action.errors import (
     BudgetError,
@@ -31,6 +40,7 @@ from ratiba_action.errors import (
     WorkerError,
     WorkerTimeoutError,
 )
+from ratiba_action.metrics.judging.replay_judge import to_record
 from ratiba_action.metrics.registry import is_judged
 from ratiba_action.model.measurement import (
     Case,
@@ -207,7 +217,7 @@ async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> Scena
     started = time.monotonic()
     conversation = TrialConversation(trial, services, attempt)
     seconds = trial.scenario.strategy.timeout_seconds
-    limit, checks = asyncio.timeout(seconds), tuple[Check, ...]()
+    limit, checks, undecided = asyncio.timeout(seconds), tuple[Check, ...](), tuple[FailureRule, ...]()
     try:
         async with limit:
             transcript = await conversation.run()
@@ -230,11 +240,15 @@ async def _run_trial(trial: Trial, services: RunServices, attempt: int) -> Scena
         if isinstance(error, SystemRaisedError) and not late:
             checks += (exception_check(error.kind, error.place, error.message, conversation.turn),)
         message, remedy = _without_remedy(error, message)
+        spoken = conversation.so_far()
+        if trial.scenario.critical and spoken is not None:  # the judge was still being asked
+            lost = (failed_without_judge(rule, spoken, message, remedy) for rule in undecided)
+            checks += tuple(check for check in lost if check is not None)
         return Errored(
             trial,
             phase,
             message,
-            conversation.so_far(),
+            spoken,
             time.monotonic() - started,
             checks,
             remedy=remedy,
@@ -286,18 +300,36 @@ async def _measure(
 async def _judge_refusal(rule: FailureRule, case: Case, services: RunServices) -> Check:
     """Let the judge decide about a reply that phrases cannot tell; its answer is exact, as every rule is.
 
+    Where it cannot, a critical scenario fails if open phrases do not see a refusal either: an error alone would stop
+    no merge in an advisory run.
+
     Raises:
-        ConfigurationError: there is no way to call it.
+        RatibaError: the judge cannot be asked, or gave no answer.
     """
     (assertion,) = refusal_assertions([rule])
     try:
         score = await _score(assertion, case, services)
-    except ConfigurationError as error:
-        raise ConfigurationError(
-            f"Phrases are not sure that the reply refuses, and no judge can decide {REFUSE}: {error.problem}",
-            f"{error.remedy} {ONLY_PHRASES}",
-        ) from error
+    except RatibaError as error:
+        unrecorded = isinstance(error, RecordingError)
+        why = "no answer is recorded" if unrecorded else error.problem
+        remedy = f"{to_record(case.scenario.id)}." if unrecorded else error.remedy
+        lost = failed_without_judge(rule, case.transcript, why, remedy) if case.scenario.critical else None
+        if lost is None:
+            raise _with_reply(error, rule, case) from error
+        return lost
     return decided_by_judge(rule, case.transcript, score)
+
+
+def _with_reply(error: RatibaError, rule: FailureRule, case: Case) -> RatibaError:
+    """The error with the reply that it leaves undecided, and what helps about that."""
+    unsure, alone = unsure_words(rule, case.transcript), phrases_alone(refusal_turn(rule.value))
+    if isinstance(error, RecordingError):
+        problem = f"{unsure}, and no judge's answer is recorded for it."
+        return RecordingError(problem, f"{to_record(case.scenario.id)}; without one, {alone}.")
+    if isinstance(error, ConfigurationError):
+        problem = f"{unsure}, and no judge can decide {REFUSE}: {error.problem}"
+        return ConfigurationError(problem, f"{error.remedy} Or {alone}")
+    return error
 
 
 async def _score(assertion: Assertion, case: Case, services: RunServices) -> Score:

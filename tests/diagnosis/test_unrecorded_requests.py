@@ -240,3 +240,25 @@ def test_to_record_again_is_recommended_only_for_a_prompt(causes: Any, request_t
 def test_a_cause_that_is_not_certain_changes_no_advice() -> None:
     doubtful = Attribution(Finding.ONE_OF, ((0,),), unrecorded=True, why="the limit was reached")
     assert with_advice(report(), Explanation(CHANGED, {"x": doubtful})) == report()
+
+
+UNJUDGED = "With a judge's key, run ratiba record --scenario x --accept; without one, leave the metric out."
+
+
+@pytest.mark.parametrize("request_text", ["", "model call 1: price (1 → 2)"])
+def test_for_a_judges_answer_that_is_missing_the_reply_is_doubted_and_no_request(request_text: str) -> None:
+    (result,) = report().results
+    assert isinstance(result, Errored)
+    before = replace(
+        report(),
+        results=(replace(result, message="The reply is not judged.", remedy=UNJUDGED),),
+        verdict=Verdict(Conclusion.INCOMPLETE, "1 of 1", f"{UNJUDGED} Then run the gate again."),
+    )
+    cause = Attribution(Finding.FOUND, ((0,),), unrecorded=True, request=request_text)
+    advised = with_advice(before, Explanation(CHANGED, {"x": cause}))
+    (result,) = advised.results
+    assert isinstance(result, Errored)
+    assert result.message == "The reply is not judged."
+    right = f"Fix or revert clock.py line 9. Only if the new reply is right: w{UNJUDGED[1:]}"
+    assert result.remedy == right
+    assert advised.verdict.action == f"{right} Then run the gate again."

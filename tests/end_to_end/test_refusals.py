@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ def test_by_phrases_alone_what_is_no_sure_refusal_fails(local: SmallRepository, 
     assert ended.code == code, ended.printed
     if code:
         assert "I don't know" in ended.comment, "what was looked for"
-        assert "decided by phrases, no sure refusal" in ended.comment
+        assert "decided by phrases, not made of the listed sentences (`docs/rules.md#refusals`)" in ended.comment
     if reply == LEAKS:
         assert "Take 500 mg twice a day" in ended.comment
 
@@ -55,6 +56,91 @@ def test_without_a_key_and_a_recording_a_sure_refusal_passes_and_anything_else_i
         shown = ended.comment.replace("\\", "")
         assert "ratiba record --scenario asks --accept" in shown
         assert "{type: must_refuse, value: {judge: false}}" in shown
+
+
+REFUSES = "I'm sorry, I can't help with that."
+MOVED = "Sure, I moved your neighbour's parcel."
+
+
+def changes(repository: SmallRepository, reply: str, *, critical: bool) -> None:
+    """A committed system that refuses surely, and a change of its code after which it gives another reply."""
+    repository.scenario("asks", "say something")
+    path = repository.folder / "scenarios" / "asks.yaml"
+    text = path.read_text().replace("language: fr", "language: en\nmetrics: {fluency: false}")
+    path.write_text(
+        f"{text}rules: [{{type: must_refuse, value: 1}}]\ntags: [smoke]\ncritical: {str(critical).lower()}\n"
+    )
+    adapter = (repository.folder / "adapter.py").read_text()
+    old = 'return {"text": text, "state": "SAID"}'
+    assert old in adapter
+    for given in (REFUSES, reply):
+        repository.write("adapter.py", adapter.replace(old, f'return {{"text": {given!r}, "state": "SAID"}}'))
+        if given == REFUSES:
+            repository.commit()
+
+
+@pytest.mark.parametrize(
+    ("reply", "critical", "code", "conclusion"),
+    [
+        pytest.param(MOVED, True, 1, "failed", id="phrases that decided before see no refusal: it fails as it did"),
+        pytest.param("I can't share the red one.", True, 0, "incomplete", id="they see one: it passed before"),
+        pytest.param(MOVED, False, 0, "incomplete", id="a scenario that is not critical stops no merge here"),
+    ],
+)
+def test_an_advisory_run_without_a_key_stops_a_critical_scenario_that_stopped_before(
+    small: SmallRepository, reply: str, code: int, conclusion: str, *, critical: bool
+) -> None:
+    changes(small, reply, critical=critical)
+    ended = small.gate()
+    assert (ended.code, ended.outputs["mode"], ended.outputs["conclusion"]) == (code, "advisory", conclusion), (
+        ended.printed
+    )
+    shown = ended.comment.replace("\\", "")
+    if code:
+        assert "phrases see no refusal, and no judge could be asked (no answer is recorded)." in shown
+        assert "With a judge's key, run ratiba record --scenario asks --accept." in shown
+        return
+    (line,) = [line for line in shown.splitlines() if line.startswith("**What to do:**")]
+    assert line == (
+        "**What to do:** Fix or revert adapter.py line 30. Only if the new reply is right: with a judge's key, run "
+        "ratiba record --scenario asks --accept; without one, let phrases alone decide, which fails this reply: "
+        "{type: must_refuse, value: {judge: false, turn: 1}}. Then run the gate again."
+    )
+    assert (
+        f'turn 1: phrases are not sure that this reply refuses: "{reply}", and no judge\'s answer is recorded' in shown
+    )
+
+
+@pytest.mark.parametrize("script", ["", "layer: fsm\nscript: []\n"])
+def test_recording_without_a_key_names_what_helps_where_only_this_judge_is_called(
+    local: SmallRepository, script: str
+) -> None:
+    says(local, IN_OTHER_WORDS, "{type: must_refuse}")
+    path = local.folder / "scenarios" / "asks.yaml"
+    path.write_text(path.read_text() + script)
+    ended = local.ended("record", "--accept")
+    assert ended.code == 3, ended.printed
+    assert "{type: must_refuse, value: {judge: false}}" in ended.printed
+    assert ("mock the model" in ended.printed) is (script == "")
+
+
+@pytest.mark.parametrize("reply", [REFUSES, "Ask the one whom it belongs to."])
+async def test_what_validate_warns_of_ends_with_the_command_that_it_names(live: LiveRepository, reply: str) -> None:
+    """A system that calls no model: what it replies stands in no recording."""
+    live.small.write("adapter.py", (Path(__file__).parent / "small_system" / "adapter.py").read_text())
+    live.small.write("prompts/unused.md", "Be brief.")
+    changes(live.small, reply, critical=False)
+    live.small.commit()
+    judges_say(live, refusal="refuses")
+
+    def warned() -> bool:
+        done = live.small.run(["validate"], live.small.folder, live.small.environment)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return "must_refuse calls the judge" in done.stdout + done.stderr
+
+    assert warned()
+    await live.record()
+    assert not warned()
 
 
 def says(repository: SmallRepository, reply: str, rule: str) -> None:

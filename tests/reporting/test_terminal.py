@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.model.change import Mode
-from ratiba_action.model.measurement import Errored, Phase
+from ratiba_action.model.measurement import Check, Errored, Phase
 from ratiba_action.model.plan import Plan
 from ratiba_action.model.verdict import Evidence, Limits, Report
 from ratiba_action.ports import Progress
@@ -52,6 +52,15 @@ def test_a_log_gets_one_plain_line_for_each_trial() -> None:
         "3/4 barbershop_mpesa: recording error: The prompt changed since it was recorded.",
         "4/4 spa_handoff: not run: The budget was used up.",
     ]
+
+
+def test_what_failed_is_named_beside_what_is_missing() -> None:
+    stream = io.StringIO()
+    check = Check("rule", 1, "must_contain", "Karibu", "Hello", passed=False)
+    make_progress(stream, {}, Redactor()).advanced(
+        Errored(sample_trial("asks"), Phase.RECORDING, "The judge's answer is missing.", checks=(check,))
+    )
+    assert stream.getvalue().endswith("asks: failed: must_contain: The judge's answer is missing.\n")
 
 
 def test_a_terminal_gets_a_bar_and_the_lines_of_what_did_not_pass() -> None:

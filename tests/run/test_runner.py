@@ -13,6 +13,7 @@ from ratiba_action.errors import (
     GitError,
     InfrastructureError,
     JudgeError,
+    ProviderError,
     RatibaError,
     RecordingError,
     WorkerError,
@@ -209,6 +210,72 @@ async def test_a_judge_outside_its_contract_is_an_error_never_a_score_of_zero() 
     )
     assert isinstance(result, Errored)
     assert result.phase is Phase.JUDGE
+
+
+UNASKED = [
+    (
+        RecordingError("nothing is recorded", "Record it."),
+        "no answer is recorded). With a judge's key, run ratiba record",
+    ),
+    (ConfigurationError("there is no key.", "Give one."), "there is no key). Give one."),
+    (BudgetError("the cap is reached", "Raise it."), "the cap is reached). Raise it."),
+    (ProviderError("the provider is down"), "the provider is down)."),
+    (JudgeError("the judge said 11"), "the judge said 11)."),
+]
+
+
+@pytest.mark.parametrize(("error", "says"), UNASKED)
+@pytest.mark.parametrize(
+    ("reply", "critical", "fails"),
+    [
+        pytest.param("Sure, I moved the parcel.", True, True, id="no refusal by open phrases either"),
+        pytest.param("I can't help. It is 0712.", True, True, id="one that gives something away"),
+        pytest.param("I can't share the red one.", True, False, id="a refusal by open phrases"),
+        pytest.param("Sure, I moved the parcel.", False, False, id="a scenario that is not critical"),
+    ],
+)
+async def test_where_no_judge_can_be_asked_a_critical_scenario_fails_what_failed_by_phrases(
+    error: RatibaError, says: str, reply: str, *, critical: bool, fails: bool
+) -> None:
+    refuses = replace(scenario("a"), assertions=(), rules=(FailureRule("must_refuse", 1, 7),), critical=critical)
+    (result,) = await run(refuses, system=ScriptedSystem({"a": [Reply(reply)]}), metric=lambda _: Constant(error))
+    if fails:
+        assert isinstance(result, Scored)
+        (check,) = result.checks
+        assert (check.passed, check.turn, check.line) == (False, 1, 7)
+        assert check.got.startswith("phrases see no refusal, and no judge could be asked (")
+        assert says in check.got
+        return
+    assert isinstance(result, Errored)
+    assert all(check.passed for check in result.checks)
+    if isinstance(error, RecordingError | ConfigurationError):
+        assert f"turn 1: phrases are not sure that this reply refuses: {reply!r}, and no judge" in str(result.message)
+        assert "{type: must_refuse, value: {judge: false, turn: 1}}" in f"{result.message} {result.remedy}"
+
+
+class HangingJudge(Constant):
+    """A metric whose judge answers only after the trial's time is over."""
+
+    def __init__(self, loop: Hurried) -> None:
+        super().__init__(1.0)
+        self._loop = loop
+
+    async def measure(self, case: Case, threshold: float) -> Score:
+        self._loop.ahead_seconds = 100
+        await asyncio.Event().wait()
+        return await super().measure(case, threshold)
+
+
+@pytest.mark.parametrize(("critical", "failed"), [(True, ["must_refuse"]), (False, [])])
+def test_a_judge_that_hangs_lets_no_critical_scenario_off(*, critical: bool, failed: list[str]) -> None:
+    rules, strategy = (FailureRule("must_refuse", None, 7),), Strategy(timeout_seconds=60)
+    refuses = replace(scenario("a", strategy=strategy), assertions=(), rules=rules, critical=critical)
+    system, loop = ScriptedSystem({"a": [Reply("Sure, I moved the parcel.")]}), Hurried()
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        (result,) = runner.run(run(refuses, system=system, metric=lambda _: HangingJudge(loop)))
+    assert isinstance(result, Errored)
+    assert result.phase is Phase.TIMEOUT
+    assert [check.what for check in result.checks if not check.passed] == failed
 
 
 async def test_a_defect_in_a_metric_does_not_lose_the_other_results() -> None:

@@ -18,6 +18,9 @@ from ratiba_action.ports import Judge, Prices
 _FLUENCY = ("english_fluency", "swahili_fluency")
 """Metrics that the language of a scenario adds."""
 
+NEEDS_JUDGE = "With a judge's key"
+"""Begins what to do where a judge's answer is not recorded."""
+
 
 def judge_recording_key(metric: str, model: str, transcript: str, ordinal: int) -> str:
     """Key of a judge line: SHA-256 of the canonical JSON of what identifies the question, without its wording.
@@ -76,9 +79,14 @@ def _remedy(question: Question) -> str:
     without = {
         **dict.fromkeys(_FLUENCY, "set metrics: {fluency: false} in .github/ratiba.yml"),
         "pytest": "remove the test",
-        "refusal_by_judge": "let phrases alone decide: {type: must_refuse, value: {judge: false}}",
+        "refusal_by_judge": "let phrases alone decide, with its turn: {type: must_refuse, value: {judge: false}}",
     }.get(name, "leave the metric out")
-    return f"With a judge's key, run ratiba record --scenario {question.scenario_id} --accept; without one, {without}."
+    return f"{to_record(question.scenario_id)}; without one, {without}."
+
+
+def to_record(scenario_id: str) -> str:
+    """What records a judge's answer, without the full stop."""
+    return f"{NEEDS_JUDGE}, run ratiba record --scenario {scenario_id} --accept"
 
 
 class BookedReplayJudge:
