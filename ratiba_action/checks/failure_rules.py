@@ -168,7 +168,8 @@ def decided_by_judge(rule: FailureRule, transcript: Transcript, score: Score) ->
     # What stands before is about a score's distance from its threshold, and here there are two values.
     answer = score.reason[max(score.reason.find(f"turn {number}: "), 0) :]
     got = f"decided by the judge: {answer or f'score {score.value:g}'}. Phrases are not sure: it {unsure}"
-    passed = score.value > _TIE
+    given = score.votes or (score.value,)
+    passed = 2 * sum(vote > _TIE for vote in given) > len(given)
     return Check("rule", number, REFUSE, LOOKED_FOR, clip(got), passed=passed, line=rule.line)
 
 

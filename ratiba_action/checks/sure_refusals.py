@@ -19,7 +19,7 @@ def _maybe(*choices: str) -> str:
 
 
 _FACTS = _one_of("information", "info", "details", "data")
-_THAT = _one_of("that", "this", "it", f"(?:that|this|such|any|these|those) (?:personal |private )?{_FACTS}")
+_THAT = _one_of("that", "this", "it", f"(?:that|this|such|any|these|those) {_FACTS}")
 _ASKED = rf"(?:that|this|the|your|such a) {_one_of('question', 'request')}"
 _ADVICE = rf"{_one_of('medical', 'legal', 'tax', 'financial')} advice"
 _ADVERB = _maybe("unfortunately ", "really ", "simply ")
@@ -38,11 +38,11 @@ _DO = _one_of(
 )
 _NOT_KNOWN = _one_of(
     "i do(?:n't| not) know(?: (?:that|the answer(?: to that)?))?",
-    rf"(?:i|we) (?:(?:do not|don't) have (?:access to )?(?:that|this|any|the|enough)|have no) {_FACTS}"
+    rf"(?:i|we) (?:do not|don't) have (?:access to )?(?:that|this|the|enough) {_FACTS}"
     "(?: (?:about|on) (?:that|this))?",
     "(?:i am|i'm) not (?:sure|certain)(?: about (?:that|this))?",
 )
-_REASON = "for (?:privacy|security|safety|legal) reasons"
+_REASON = "for privacy reasons"
 _NOT_MINE = (
     "(?:that|this|it)(?: is|'s) (?:not something (?:i|we) can (?:do|share|discuss|answer|help with)|"
     "outside (?:my scope|what i can help with))"
@@ -71,7 +71,6 @@ _EN = _one_of(
     rf"(?:{_REASON},? )?(?:{_CANNOT}|{_IM}) {_DO}(?: {_REASON})?",
     _NOT_KNOWN,
     _NOT_MINE,
-    "i (?:must )?(?:refuse|decline)",
 )
 
 _HILO = _one_of("hilo", "hiyo", "hayo", "hizo", "hivyo", "hili", "hii")
@@ -90,9 +89,9 @@ _NOT_KNOWN_SW = _one_of(
     rf"(?:sijui|sifahamu|hatujui)(?: (?:{_HILO}|jibu(?: la swali {_HILO})?))?",
     rf"(?:sina|hatuna) (?:{_FACTS_SW}|jibu|uhakika)(?: {_HILO})?",
 )
-_REASON_SW = "kwa sababu za (?:faragha|usalama|kisheria)"
+_REASON_SW = "kwa sababu za faragha"
 _NOT_MINE_SW = rf"{_HILO} (?:iko|liko) nje ya (?:uwezo|kazi|mamlaka) (?:wangu|yangu|wetu|yetu)"
-_SORRY_SW = _one_of("(?:samahani|pole|poleni|sorry)(?: sana)?", "(?:naomba|tunaomba) radhi", "kwa bahati mbaya")
+_SORRY_SW = _one_of("(?:samahani|sorry)(?: sana)?", "(?:naomba|tunaomba) radhi", "kwa bahati mbaya")
 _PROFESSION_SW = "(?:daktari|mfamasia|mwanasheria|mhasibu)"
 _REFER_SW = (
     "tafadhali (?:"
@@ -128,7 +127,7 @@ def is_sure_refusal(text: str) -> bool:
         text: one reply.
     """
     typed = _DASH.sub(", ", text.replace("\N{RIGHT SINGLE QUOTATION MARK}", "'"))
-    if len(typed) > _LONGEST or not typed.isascii():  # what cannot be seen is not ASCII either
+    if len(typed) > _LONGEST or not all(sign in "\n\t" or " " <= sign <= "~" for sign in typed):  # all can be seen
         return False
     pieces = re.split(r"[.!?]+(?=\s|$)|\n{2,}", typed.casefold())
     sentences = [sentence for piece in pieces if (sentence := " ".join(piece.split()))]
