@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
-from ratiba_action.model.measurement import Errored, ScenarioResult
+from ratiba_action.model.measurement import Errored, Phase, ScenarioResult
 from ratiba_action.ports import Progress
 from ratiba_action.privacy.masking import Redactor
 from ratiba_action.reporting.plain_printer import RedactedProgress
@@ -270,8 +270,9 @@ def _line(result: ScenarioResult) -> str:
     from ratiba_action.reporting.wording import listed
 
     row = trial_row(result)
-    # What failed would be hidden behind what is missing besides.
-    failed = [check.what for check in result.checks if not check.passed] if isinstance(result, Errored) else []
+    # What failed would be hidden behind an answer that is missing besides.
+    checks = result.checks if isinstance(result, Errored) and result.phase is Phase.RECORDING else ()
+    failed = [check.what for check in checks if not check.passed]
     return _joined(row.name, row.ended, listed(list(dict.fromkeys(failed))), row.gap)
 
 
