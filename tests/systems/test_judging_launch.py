@@ -130,7 +130,8 @@ async def test_a_server_that_was_killed_is_started_again(tmp_path: Path) -> None
         judge = ObligingJudge()
         before = await score(processes, "ToxicityMetric", judge)
         for process in processes_of(tmp_path):
-            os.kill(int(process.name), signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it ended with the one that started it
+                os.kill(int(process.name), signal.SIGKILL)
         errors: list[str] = []
         while len(errors) < 20:
             try:
