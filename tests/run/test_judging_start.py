@@ -1,5 +1,6 @@
 """What DeepEval runs in begins before the suite is read, and serves every run of a request."""
 
+import contextlib
 import os
 import signal
 import tempfile
@@ -127,7 +128,8 @@ def kill_all(temporary: Path) -> None:
     found = [entry for entry in Path("/proc").glob("[0-9]*") if _works_in(entry, temporary)]
     assert found
     for entry in found:
-        os.kill(int(entry.name), signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError):  # it ended with the one that started it
+            os.kill(int(entry.name), signal.SIGKILL)
 
 
 def _works_in(entry: Path, folder: Path) -> bool:
