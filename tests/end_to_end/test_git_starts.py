@@ -7,29 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.one_scenario import BOT, SMALL
 from tests.support.git_repository import GitRepository
 from tests.support.small_repository import run_process
 
 pytestmark = pytest.mark.processes
 
 LISTINGS = ("ls-files -z --stage -t", "ls-files -z --others --exclude-standard")
-BOT = 'def answer(message):\n    return "We open at nine." if "open" in message else "Please call us."\n'
-FILES = {
-    "bot.py": BOT,
-    ".github/ratiba.yml": "system:\n  adapter: bot:answer\nmetrics: {fluency: false}\n",
-    "scenarios/opening.yaml": """\
-id: opening
-language: en
-layer: fsm
-script: []
-now: 2026-04-25T10:00:00+03:00
-customer: {name: Amina, phone: "+254 700 000 001"}
-turns:
-  - user: When do you open?
-rules:
-  - {type: must_contain, value: nine}
-""",
-}
 
 
 @pytest.fixture
@@ -47,7 +31,7 @@ def test_a_run_of_one_scenario_asks_git_each_question_once_and_again_after_code_
     tmp_path: Path, programs: Path
 ) -> None:
     repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
-    repository.commit(FILES)
+    repository.commit(SMALL)
     repository.write({"bot.py": BOT.replace("Please", "Kindly")})
     variables = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path / "home"), "NO_COLOR": "1"}
     report = ("--report-dir", str(tmp_path / "report"))

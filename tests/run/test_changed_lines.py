@@ -140,7 +140,7 @@ def test_what_any_scenario_runs_is_run() -> None:
         ({"shop_0": {}}, False, 1),
         ({}, False, 0),
     ],
-    ids=["one broke off", "one ran where nobody looks", "the file was seen nowhere", "nothing ran"],
+    ids=["one errored", "one ran where nobody looks", "the file was seen nowhere", "nothing ran"],
 )
 def test_nothing_is_said_where_not_everything_was_seen(executed: dict[str, Any], *, broken: bool, runs: int) -> None:
     assert notes(executed, broken=broken, runs=runs) == ()
