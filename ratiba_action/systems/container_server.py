@@ -177,10 +177,12 @@ class ContainerServer:
 
     async def close(self) -> None:
         """End every container, and remove the image if it was built; may be called twice."""
-        await asyncio.gather(*(self._end(started) for started in list(self._running)))
-        image, self._image = self._image, ""
-        if image and self._block.image is None:
-            await self._engine.discard(image)
+        try:
+            await asyncio.gather(*(self._end(started) for started in list(self._running)))
+        finally:
+            image, self._image = self._image, ""
+            if image and self._block.image is None:
+                await self._engine.discard(image)
 
 
 def reached_inside(dsn: str) -> tuple[str, Connect]:

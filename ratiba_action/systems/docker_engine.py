@@ -11,7 +11,8 @@ import hashlib
 import os
 import secrets as random_bytes
 import socket
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import subprocess
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from ratiba_action.errors import ImageError, WorkerError
@@ -22,6 +23,9 @@ from ratiba_action.util.text import printable, printable_lines
 RELAY_IMAGE = "python:3.13-slim"
 """Runs the relay's source: any image with Python 3.11 or newer does."""
 LABEL = "ratiba.system"
+_IMAGE_LABEL = "ratiba.image"
+"""Has an image's name, which a build that is cut short may not have given it yet."""
+_NAME_OF_IMAGE = f'{{{{index .Config.Labels "{_IMAGE_LABEL}"}}}}'
 _OURS = frozenset(
     ("PATH", "HOME", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "TMPDIR", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR")
 )
@@ -44,6 +48,14 @@ _SHOWN = 2_000
 _END_SECONDS = 10.0
 _COMMAND_SECONDS = 120.0
 _PULL_SECONDS = 600.0
+_REMOVE_LATER = """(
+for pause in 0 1 3 6; do
+sleep $pause
+docker rm --force $1
+[ -z "$2" ] || docker image rm --force $(docker image ls --quiet --filter "label=$2")
+done
+) < /dev/null > /dev/null 2>&1 &"""
+"""Tried again: the daemon may still be making one of them, and an image goes only after its containers."""
 _START = "Start Docker, and see that `docker version` answers; or start the server by `system.serve` instead."
 
 
@@ -93,7 +105,7 @@ class DockerPod:
             raise ValueError("the relay has no pipes")
         self._engine, self._name, self._relay, self._printed, self._memory = engine, name, relay, printed, memory
         self.reader, self.writer = relay.stdout, relay.stdin
-        self._containers: list[DockerContainer] = []
+        self._containers: dict[str, DockerContainer] = {}
 
     async def run(
         self, image: str, environment: Mapping[str, str], command: Sequence[str] = (), *, secrets: Collection[str] = ()
@@ -104,12 +116,12 @@ class DockerPod:
         open_names = [name for name in environment if name not in secrets]
         given = [word for name in open_names for word in ("--env", f"{name}={environment[name]}")]
         joined = ("--network", f"container:{self._name}", "--pid", f"container:{self._name}")
-        number = len(self._containers)
-        words = ("run", *_CONFINED, *_at_most(self._memory), *joined, "--name", f"{self._name}-{number}")
+        name = f"{self._name}-{len(self._containers)}"
+        words = ("run", *_CONFINED, *_at_most(self._memory), *joined, "--name", name)
         words = (*words, *self._engine.marks, *_NO_PROXIES)
-        client, printed = await self._engine.start(words, (*given, image, *command), hidden=hidden)
-        container = DockerContainer(client, printed)
-        self._containers.append(container)
+        with self._engine.leaving_nothing(containers=[name]):
+            client, printed = await self._engine.start(words, (*given, image, *command), hidden=hidden)
+        container = self._containers[name] = DockerContainer(client, printed)
         return container
 
     async def output(self) -> str:
@@ -120,14 +132,17 @@ class DockerPod:
         """See ``Pod``."""
         if not self.writer.is_closing():
             self.writer.close()
-        try:
-            async with asyncio.timeout(_END_SECONDS):
+        with self._engine.leaving_nothing(containers=[self._name, *self._containers]):
+            try:
+                async with asyncio.timeout(_END_SECONDS):
+                    await self._relay.wait()
+            except TimeoutError:
+                await self._engine.remove(self._name)
                 await self._relay.wait()
-        except TimeoutError:
-            await self._engine.remove(self._name)
-            await self._relay.wait()
-        for container in self._containers:
-            await container.end()
+            for name, container in self._containers.items():
+                if await container.wait(_END_SECONDS) is None:
+                    await self._engine.remove(name)
+                await container.end()
         self._printed.close()
 
 
@@ -158,10 +173,14 @@ class DockerEngine:
         _, answer = await self._ask("buildx", "version")
         # A builder in a container keeps what it builds without this option.
         load = ("--load",) if answer is not None else ()
-        words = ("build", *load, *self.marks, "--tag", name, "--file", str(folder / dockerfile), str(folder))
-        code, printed = await self._run(words, seconds)
+        named = ("--label", f"{_IMAGE_LABEL}={name}", "--tag", name)
+        words = ("build", *load, *self.marks, *named, "--file", str(folder / dockerfile), str(folder))
+        with self.leaving_nothing(image=name):
+            code, printed = await self._run(words, seconds)
         if code == 0:
             return name
+        if code is None:
+            self._remove_later(image=name)
         await self._require_daemon()
         # A report may cut a long message: the builder's last line, which says what is wrong, comes first.
         lines = printed.strip().splitlines() or ["nothing was printed"]
@@ -216,7 +235,26 @@ class DockerEngine:
             *("--user", user, "--name", name, *self.marks, *_NO_PROXIES, *more),
             *("--entrypoint", "python3", self._relay_image, "-I", "-S", "-c", source, *arguments),
         )
-        return await self.start(words, interactive=True)
+        with self.leaving_nothing(containers=[name]):
+            return await self.start(words, interactive=True)
+
+    @contextlib.contextmanager
+    def leaving_nothing(self, *, containers: Sequence[str] = (), image: str = "") -> Iterator[None]:
+        """Have containers and an image that was built removed if what is within is cancelled.
+
+        A process that outlives this one does it: a gate that is ended by a signal has no time to wait for Docker.
+        """
+        try:
+            yield
+        except asyncio.CancelledError:
+            self._remove_later(containers=containers, image=image)
+            raise
+
+    def _remove_later(self, *, containers: Sequence[str] = (), image: str = "") -> None:
+        label = f"{_IMAGE_LABEL}={image}" if image else ""
+        command = ("sh", "-c", _REMOVE_LATER, "sh", " ".join(containers), label)
+        with contextlib.suppress(OSError):
+            subprocess.run(command, env=self._environment, start_new_session=True, check=False)
 
     async def prepare(self) -> None:
         """Have the relay's image, and remove what gates left that were killed.
@@ -230,7 +268,8 @@ class DockerEngine:
 
     async def discard(self, image: str) -> None:
         """See ``ContainerEngine``."""
-        await self._ask("image", "rm", "--force", image)
+        with self.leaving_nothing(image=image):
+            await self._ask("image", "rm", "--force", image)
 
     async def remove(self, container: str) -> None:
         """Remove a container that does not end by itself; never raises."""
@@ -238,11 +277,15 @@ class DockerEngine:
 
     async def _remove_leftovers(self) -> None:
         """Remove containers and images of gates of this machine that are gone."""
-        listing = (("ps", "--all", "--format", "{{.Names}}"), ("image", "ls", "--format", "{{.Repository}}:{{.Tag}}"))
-        for words, remove in zip(listing, (self.remove, self.discard), strict=True):
-            _, printed = await self._ask(*words, "--filter", f"label={LABEL}")
-            for name in filter(_is_leftover, (printed or "").split()):
-                await remove(name)
+        ours = ("--filter", f"label={LABEL}")
+        _, names = await self._ask("ps", "--all", "--format", "{{.Names}}", *ours)
+        for name in filter(_is_leftover, (names or "").split()):
+            await self.remove(name)
+        _, images = await self._ask("image", "ls", "--quiet", *ours)
+        for image in (images or "").split():
+            _, found = await self._ask("image", "inspect", "--format", _NAME_OF_IMAGE, image)
+            if _is_leftover((found or "").strip()):
+                await self.discard(image)
 
     async def _require_daemon(self) -> None:
         code, _ = await self._ask("version", "--format", "{{.Server.Version}}")

@@ -1,10 +1,12 @@
 """A bot in JavaScript with a Dockerfile and no line of Python: head and base each in containers of their own."""
 
+import contextlib
 import json
 import os
 import shutil
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -85,6 +87,14 @@ def test_a_server_that_does_not_start_is_never_a_pass_and_says_why(bot: Bot) -> 
         assert "Cannot find package 'express'" in report
 
 
+def test_a_gate_that_is_ended_while_it_builds_leaves_no_image(bot: Bot) -> None:
+    started = bot.small.start("--llm", "replay", "--mode", "blocking")
+    eventually(building, 120)
+    started.send_signal(signal.SIGTERM)
+    started.wait()
+    eventually(lambda: left_over() == [], 60)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_nothing_outlives_a_gate_that_is_ended(bot: Bot, number: signal.Signals) -> None:
     started = bot.small.start("--llm", "replay", "--mode", "blocking")
@@ -95,7 +105,17 @@ def test_nothing_outlives_a_gate_that_is_ended(bot: Bot, number: signal.Signals)
     if number is signal.SIGKILL:  # what it has built is removed by the next run
         ended = bot.small.gate("--llm", "replay", "--mode", "blocking")
         assert ended.code == 0, ended.printed
-    eventually(lambda: left_over() == [], 30)
+    eventually(lambda: left_over() == [], 60)
+
+
+def building() -> bool:
+    """Whether the command that builds an image of a system runs."""
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        with contextlib.suppress(OSError):
+            words = path.read_bytes().split(b"\0")
+            if words[:2] == [b"docker", b"build"] and b"ratiba.system=" in words:
+                return True
+    return False
 
 
 def running() -> str:
