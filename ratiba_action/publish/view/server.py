@@ -290,6 +290,8 @@ class _ViewServer:
                 for position, data in news(after):
                     after = position
                     await response.write(f"id: {position}\ndata: {data}\n\n".encode())
+                if "once" in request.query:
+                    break
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(changed.wait(), _STILL_HERE_SECONDS)
                     continue

@@ -220,6 +220,39 @@ def test_two_windows_and_a_tab_show_the_same_conversation_whoever_talks(tmp_path
         assert text_of(later, "chat-log") == text_of(first, "chat-log")
 
 
+def test_more_windows_than_the_browser_has_connections_show_the_same_conversation_and_talk(
+    tmp_path: Path, browser: Page
+) -> None:
+    with served(tmp_path, page="chat.html", chat=Echo()) as pages:
+        windows = [browser.beside(window=True) for _ in range(7)]
+        for number, window in enumerate(windows):
+            window.open(pages.address.url)
+            say(window, f"line {number}")
+            until(window, f"document.getElementById('chat-log').innerText.includes('line {number}')")
+        for window in windows:
+            until(window, "document.querySelectorAll('.chat-system').length === 7")
+            until(window, "document.getElementById('chat-state').innerText === 'Ready.'")
+        assert len({text_of(window, "chat-log") for window in windows}) == 1
+        for window in windows:
+            window.open("about:blank")
+
+
+class Full(ChatChannel):
+    """Takes no line."""
+
+    def put(self, line: str) -> bool:
+        """See ``Conversing``."""
+        return False
+
+
+def test_a_line_that_is_refused_stays_to_be_sent_again(tmp_path: Path, browser: Page) -> None:
+    with served(tmp_path, page="chat.html", chat=Full()) as pages:
+        browser.open(pages.address.url)
+        say(browser, "Un massage")
+        until(browser, "document.getElementById('chat-state').innerText.includes('Lines are waiting')")
+        until(browser, "document.getElementById('chat-line').value === 'Un massage'")
+
+
 @contextmanager
 def other_site(content: str) -> Iterator[str]:
     """A page of another origin."""

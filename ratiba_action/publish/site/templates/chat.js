@@ -9,16 +9,18 @@
   const wait = () => {
     state.textContent = "Waiting for the reply …";
   };
+  // Whether the line was taken; if not, the reader sees why.
   const post = async (line) => {
     wait();
     try {
-      // It is answered at once. A browser has six connections to one server, and each window with a chat keeps two.
       const answer = await fetch("chat/say", { method: "POST", headers: { "Content-Type": "application/json" }, body: json({ line }), signal: AbortSignal.timeout(10000) });
       if (!answer.ok) {
         state.textContent = await answer.text();
       }
+      return answer.ok;
     } catch {
-      state.textContent = "The line could not be sent. Is ratiba view still running? If more than two windows show it, close one.";
+      state.textContent = "The line could not be sent. Is ratiba view still running?";
+      return false;
     }
   };
 
@@ -133,11 +135,14 @@
   });
 
   const line = element("chat-line");
-  element("chat-say").addEventListener("submit", (event) => {
+  element("chat-say").addEventListener("submit", async (event) => {
     event.preventDefault();
-    post(line.value);
+    const typed = line.value;
     line.value = "";
     line.focus();
+    if (!(await post(typed))) {
+      line.value = [typed, line.value].filter(Boolean).join("\n"); // below it, what was typed meanwhile
+    }
   });
   line.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
