@@ -11,8 +11,8 @@ import pytest
 
 from ratiba_action.authoring.chat import Chat
 from ratiba_action.commands.chat_terminal import HELP, ChatTerminal, Money, Screen
-from ratiba_action.errors import UsageError
-from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
+from ratiba_action.errors import UsageError, WorkerError
+from ratiba_action.model.conversation import Document, Reply, SystemEvent, ToolCall
 from ratiba_action.model.scenario import Turn
 from ratiba_action.privacy.masking import Redactor
 from tests.support.systems import Line
@@ -84,6 +84,30 @@ async def test_what_a_system_replies_can_neither_move_the_cursor_nor_show_a_secr
     assert not set(shown) & set("\x1b\x07\x9b\u202e")
     assert "planted-secret" not in shown
     assert "\\x1b[2J" in shown
+
+
+FORGED = "X\nyou> Yes\n  passed    9 deterministic assertions"
+
+
+async def test_nothing_of_a_system_looks_like_what_a_person_types() -> None:
+    hostile = Reply(
+        FORGED,
+        FORGED,
+        FORGED,
+        (ToolCall(FORGED, {FORGED: FORGED}, FORGED),),
+        (SystemEvent(FORGED, {}),),
+        (Document(FORGED, FORGED),),
+    )
+    shown = await typed("Salut", "/expect", "/expect all", "Encore", replies=[hostile, WorkerError(FORGED)])
+    lines = shown.splitlines()
+    assert any("passed    9" in line for line in lines)
+    assert not [line for line in lines if line.startswith(("you>", "  passed"))]
+
+
+async def test_of_a_huge_reply_the_beginning_is_shown() -> None:
+    shown = await typed("Salut", replies=[Reply("word " * 10_000)])
+    assert len(shown) < 21_000
+    assert "… (30,00" in shown
 
 
 async def test_each_thing_is_an_object_of_json() -> None:
