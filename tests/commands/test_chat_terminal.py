@@ -2,14 +2,17 @@
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ratiba_action.authoring.chat import Chat
+from ratiba_action.commands import chat_terminal
 from ratiba_action.commands.chat_terminal import HELP, ChatTerminal, Money, Screen
 from ratiba_action.errors import UsageError, WorkerError
 from ratiba_action.model.conversation import Document, Reply, SystemEvent, ToolCall
@@ -84,6 +87,14 @@ async def test_what_a_system_replies_can_neither_move_the_cursor_nor_show_a_secr
     assert not set(shown) & set("\x1b\x07\x9b\u202e")
     assert "planted-secret" not in shown
     assert "\\x1b[2J" in shown
+
+
+def test_the_documentation_names_each_kind_of_json() -> None:
+    package = Path(chat_terminal.__file__).parent
+    code = "".join((package / name).read_text() for name in ("chat.py", "chat_terminal.py"))
+    shown = set(re.findall(r'screen\.show\(\s*"(\w+)"', code))
+    (line,) = (line for line in (package.parents[1] / "docs/chat.md").read_text().splitlines() if "its `kind`:" in line)
+    assert set(re.findall(r"`(\w+)`", line.partition("its `kind`:")[2])) == shown
 
 
 FORGED = "X\nyou> Yes\n  passed    9 deterministic assertions"

@@ -240,7 +240,7 @@ def test_more_windows_than_the_browser_has_connections_show_the_same_conversatio
 class Full(ChatChannel):
     """Takes no line."""
 
-    def put(self, line: str) -> bool:
+    def put(self, _line: str) -> bool:
         """See ``Conversing``."""
         return False
 
