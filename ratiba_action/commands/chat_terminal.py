@@ -512,12 +512,16 @@ def _shown(heard: Heard, paid: Usd, money: Money) -> Iterator[str]:
     yield from (_fact("document", f"{each.id} {clip(each.text, 80)}".rstrip()) for each in reply.documents)
     if reply.output is not None:
         yield _fact("output", _json(reply.output))
+    yield from (_fact("rows", row) for row in _rows(heard))
+    yield f"  cost      USD {paid:.4f} paid{_calls(heard)}, {exchange.seconds:.1f} s; {money}"
+
+
+def _rows(heard: Heard) -> Iterator[str]:
     for change in heard.rows:
         for sign, rows in (("-", change.removed), ("+", change.added)):
-            yield from (_fact("rows", f"{change.table} {sign} {_json(row)}") for row in rows[:_SHOWN_ROWS])
+            yield from (f"{change.table} {sign} {_json(row)}" for row in rows[:_SHOWN_ROWS])
             if len(rows) > _SHOWN_ROWS:
-                yield _fact("rows", f"{change.table} {sign} {len(rows) - _SHOWN_ROWS} more")
-    yield f"  cost      USD {paid:.4f} paid{_calls(heard)}, {exchange.seconds:.1f} s; {money}"
+                yield f"{change.table} {sign} {len(rows) - _SHOWN_ROWS} more"
 
 
 def _calls(heard: Heard) -> str:
@@ -602,5 +606,4 @@ def _cell(heard: Heard) -> str:
     lines = [reply.text, *([f"state {reply.state}"] if reply.state is not None else [])]
     lines += [_call(call) for call in reply.tool_calls]
     lines += [f"event {event.type} {_json(event.data)}" for event in reply.events]
-    lines += [f"{change.table} +{len(change.added)} -{len(change.removed)}" for change in heard.rows]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_rows(heard)])

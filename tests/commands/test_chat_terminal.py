@@ -19,7 +19,8 @@ from ratiba_action.model.conversation import Document, Reply, SystemEvent, ToolC
 from ratiba_action.model.scenario import Turn
 from ratiba_action.privacy.masking import Redactor
 from tests.support.systems import Line
-from tests.support.talks import talking
+from tests.support.talks import GrowingTenants, talking
+from tests.support.tenants import InMemoryTenants
 
 ASKED = Reply("Pour quand ?", "ASKING")
 BOOKED = Reply("C'est fait.\nMerci !", "BOOKED", "NONE", (ToolCall("book", {"day": "Friday"}, {"ok": True}),))
@@ -36,10 +37,16 @@ class Typed:
         return self._lines.pop(0) if self._lines else None
 
 
-async def typed(*lines: str, replies: Sequence[Line] = (ASKED, BOOKED), as_json: bool = False, **given: Any) -> str:
+async def typed(
+    *lines: str,
+    replies: Sequence[Line] = (ASKED, BOOKED),
+    as_json: bool = False,
+    tenants: InMemoryTenants | None = None,
+    **given: Any,
+) -> str:
     """What is shown of some lines."""
     stream = io.StringIO()
-    async with talking(*replies, saved_as=["books"]) as (chat, _):
+    async with talking(*replies, saved_as=["books"], tenants=tenants) as (chat, _):
         screen = Screen(stream, Redactor(["planted-secret"]), as_json, columns=100)
         money = Money(lambda: Decimal(0), Decimal(20))
         terminal = ChatTerminal(chat, Typed(lines), screen, money, lambda _saved: ["scenarios/books.yaml"], **given)
@@ -113,6 +120,12 @@ async def test_nothing_of_a_system_looks_like_what_a_person_types() -> None:
     lines = shown.splitlines()
     assert any("passed    9" in line for line in lines)
     assert not [line for line in lines if line.startswith(("you>", "  passed"))]
+
+
+async def test_rows_that_differ_from_those_of_the_base_are_shown_beside_them() -> None:
+    shown = await typed("Un massage", "/base", tenants=GrowingTenants())
+    assert "1 ≠" in shown
+    assert shown.count('bookings + {"id":') == 3
 
 
 async def test_of_a_huge_reply_the_beginning_is_shown() -> None:

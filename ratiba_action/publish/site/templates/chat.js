@@ -78,7 +78,7 @@
     taken.forEach((turn, at) => {
       const theirs = thing.turns[at];
       const row = made("tr", "");
-      const cells = [turn, theirs].map((each) => (each === undefined ? "(did not answer)" : [each.reply, ...seen(each).filter(([name]) => name !== "rows").map((fact) => fact.join(" "))].join("\n")));
+      const cells = [turn, theirs].map((each) => (each === undefined ? "(did not answer)" : [each.reply, ...seen(each).map((fact) => fact.join(" "))].join("\n")));
       row.append(Object.assign(made("th", String(at + 1)), { scope: "row" }), ...cells.map((text) => made("td", text, "chat-cell")));
       row.querySelectorAll("td").forEach((cell, place) => {
         cell.dataset.label = ["this checkout", "base"][place];
