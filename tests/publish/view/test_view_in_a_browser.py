@@ -295,6 +295,16 @@ def test_a_page_of_another_origin_that_knows_the_token_reads_posts_and_frames_no
     assert chat.lines == []
 
 
+def test_what_the_chat_writes_last_is_shown_though_its_server_ends_with_it(tmp_path: Path, browser: Page) -> None:
+    chat = ChatChannel()
+    with served(tmp_path, page="chat.html", chat=chat) as pages:
+        browser.open(pages.address.url)
+        chat.write(f"{json.dumps(TURN)}\n")
+        until(browser, "document.querySelectorAll('.chat-system').length === 1")
+        pages.at_the_end = lambda: chat.write(json.dumps({"kind": "end", "saved": False}))
+    until(browser, "document.getElementById('chat-state').innerText === 'The chat has ended, and was not saved.'")
+
+
 def test_a_server_that_has_ended_is_said(tmp_path: Path, browser: Page) -> None:
     with served(tmp_path) as pages:
         browser.open(f"{pages.folder}/live.html")

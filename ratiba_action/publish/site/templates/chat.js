@@ -5,6 +5,7 @@
   const log = element("chat-log");
   const state = element("chat-state");
   let taken = [];
+  let lost = "The connection is lost. Is ratiba view still running?";
   const json = (value) => JSON.stringify(value);
   const wait = () => {
     state.textContent = "Waiting for the reply …";
@@ -128,10 +129,13 @@
     labelled: (thing) => add("card", made("p", `labelled as ${thing.label}: ${thing.id} in the calibration set`)),
     help: (thing) => add("card", made("pre", thing.text)),
     error: (thing) => add("note failed", made("p", thing.problem, "tone"), made("p", thing.remedy)),
-    end: () => add("soft", made("p", "The chat has ended, and was not saved.")),
+    end: () => {
+      lost = "The chat has ended, and was not saved.";
+      state.textContent = lost;
+    },
   };
   listen("chat/events", "", (thing) => show[thing.kind]?.(thing), () => {
-    state.textContent = "The connection is lost. Is ratiba view still running?";
+    state.textContent = lost;
   });
 
   const line = element("chat-line");
