@@ -144,8 +144,9 @@ def of_text(kind: str, text: str, reply: str) -> Offer:
     if not text.strip():
         raise UsageError(f"/expect {kind} needs a text.", f"Write: /expect {kind} TEXT")
     if (text.casefold() in reply.casefold()) is not (kind == "contains"):
-        state = "does not contain" if kind == "contains" else "contains"
-        raise UsageError(f"The reply {state} {text!r}.", "Take a text of the reply above.")
+        if kind == "contains":
+            raise UsageError(f"The reply does not contain {text!r}.", "Take a text of the reply above.")
+        raise UsageError(f"The reply contains {text!r}.", "Take a text that the reply above does not have.")
     return Offer(f"the reply {'contains' if kind == 'contains' else 'does not contain'} {text!r}", {kind: [text]})
 
 

@@ -61,7 +61,7 @@ def check_rows(expected: ExpectedRows, found: FoundRows, turn: int, clock: Local
     unclear = _unclear(expected, found.rows, clock)
     problem = (found.problem and f"not read: {found.problem}") or (unclear and f"not compared: {unclear}")
     passed = not problem and _is_count(expected, len(rows)) and _are_equal(expected.equals, rows, clock)
-    got = problem or _rows_words(expected, rows)
+    got = problem or _rows_words(expected, rows) + ("" if rows else _nearest(expected, found.rows, clock))
     return Check(ROWS, turn, what_of(expected), clip(_wanted(expected)), clip(got), passed=passed, line=expected.line)
 
 
@@ -141,6 +141,16 @@ def _rows_words(expected: ExpectedRows, rows: Sequence[JsonObject]) -> str:
     shown = [{name: row.get(name) for name in named} if named else dict(row) for row in rows[:_SHOWN]]
     words = ", ".join(map(_json, shown)) + (", …" if len(rows) > _SHOWN else "")
     return f"{_number(len(rows))}: {words}" if rows else _number(0)
+
+
+def _nearest(expected: ExpectedRows, rows: Sequence[JsonObject], clock: LocalTime) -> str:
+    """In what a row differs that has most of the wanted values; empty where none has any of them."""
+    differing = [
+        {name: row.get(name) for name, value in expected.where.items() if not same_value(value, row.get(name), clock)}
+        for row in rows
+    ]
+    nearest = min(differing, key=len, default=expected.where)
+    return f"; the nearest has {_json(nearest)}" if len(nearest) < len(expected.where) else ""
 
 
 def _number(count: int) -> str:

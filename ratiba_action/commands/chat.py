@@ -250,6 +250,12 @@ def _traced(
     return replace(traced, turns=traced.turns[:last])
 
 
+_NO_NAMES = (
+    "The conversation lists no names of people, so names in its messages are sent and saved as they are. To mask them, "
+    'list them: "names": ["Wanjiku Kamau"] in a file with "messages" or "exchanges", or --tenants FILE for a trace.'
+)
+
+
 class _Draft:
     """Reads plain data as a scenario of this repository.
 
@@ -512,9 +518,12 @@ class _Talk:
         keys = keys_line(inputs.settings, inputs.configuration, self._starting.environment)
         if inputs.llm is Llm.REPLAY:
             keys = f"No model is called: {self._why_no_model()}"
-        notes = [f"note: {note}" for note in self._log.warnings]
-        text = "\n".join([keys, *notes, about_line(about), "  /help lists the commands, /quit ends."])
-        data = {"keys": keys, "notes": list(self._log.warnings), "now": about.now, "language": about.language}
+        session = self._starting.session
+        unmasked = [_NO_NAMES] if session is not None and session.turns and not session.names else []
+        notes = [*self._log.warnings, *unmasked]
+        data = {"keys": keys, "notes": notes, "now": about.now, "language": about.language}
+        ending = [about_line(about), "  /help lists the commands, /quit ends."]
+        text = "\n".join([keys, *(f"note: {note}" for note in notes), *ending])
         terminal.screen.show("start", {**data, "customer": dict(about.customer)}, text)
 
     def _why_no_model(self) -> str:

@@ -19,7 +19,7 @@ from ratiba_action.model.conversation import ToolCall
 from ratiba_action.model.scenario import Turn
 from ratiba_action.model.values import Usd
 from ratiba_action.privacy.masking import Redactor
-from ratiba_action.util.text import clip, did_you_mean, plural, printable_lines
+from ratiba_action.util.text import clip, cut_before, did_you_mean, plural, printable_lines
 
 HELP = """\
 Write what the customer says. Commands:
@@ -43,6 +43,8 @@ Write what the customer says. Commands:
 _BYTES = 65_536
 _MAX_LINE = 20_000
 _SHOWN_ROWS = 5
+_SHOWN_REPLY = 20_000
+"""Characters of a reply on a terminal; as JSON, all of it is shown."""
 _LABELS = ("good", "bad")
 _ALONE = frozenset({"undo", "new", "base", "help"})
 """Commands without a value."""
@@ -266,7 +268,7 @@ class ChatTerminal:
             await doing
         except RatibaError as error:
             self.failures += 1
-            self.screen.show("error", {"problem": error.problem, "remedy": error.remedy}, f"  error     {error}")
+            self.screen.show("error", {"problem": error.problem, "remedy": error.remedy}, _fact("error", str(error)))
             return False
         return True
 
@@ -408,7 +410,7 @@ class ChatTerminal:
         theirs = [_turn_data(each) for each in heard]
         text = [_side_by_side([turn.heard for turn in self.chat.turns], heard, self.screen.columns)]
         if error is not None:
-            text.append(f"  the base ended in turn {len(heard) + 1}: {error}")
+            text.append(f"  the base ended in turn {len(heard) + 1}: {_indented(str(error), 12)}")
         text.append(f"  paid      USD {paid:.4f} for the base; {self.money}")
         problem = None if error is None else str(error)
         self.screen.show("base", {"turns": theirs, "error": problem, "paid_usd": str(paid)}, "\n".join(text))
@@ -442,14 +444,14 @@ class ChatTerminal:
         lines = []
         if listed:
             lines += [
-                f"  {number:>3} {'[x]' if offer in chosen else '[ ]'} {offer.shown}"
+                f"  {number:>3} {'[x]' if offer in chosen else '[ ]'} {_indented(offer.shown, 10)}"
                 for number, offer in enumerate(self._offers, 1)
             ]
             why = self.chat.why_not_repeated
             lines += [f"  Seen once only: {why}. A value of chance among these would fail later."] if why else []
             lines += ["  Choose with: /expect 1 3, or /expect contains TEXT"]
         extra = [offer for offer in chosen if not listed or offer not in self._offers]
-        lines += [f"      [x] {offer.shown}" for offer in extra]
+        lines += [f"      [x] {_indented(offer.shown, 10)}" for offer in extra]
         if not listed and not chosen:
             lines.append("  nothing is asserted of this turn")
         offers = [{"number": number, "shown": offer.shown} for number, offer in enumerate(self._offers, 1)]
@@ -499,23 +501,27 @@ def about_line(about: About) -> str:
 def _shown(heard: Heard, paid: Usd, money: Money) -> Iterator[str]:
     """A turn in lines: the reply, then what else was seen."""
     reply, exchange = heard.exchange.reply, heard.exchange
-    yield f"system> {_indented(reply.text, 8) if reply.text else '(an empty reply)'}"
+    yield f"system> {_reply(reply.text) if reply.text else '(an empty reply)'}"
     if reply.state is not None:
         before = heard.state_before
-        yield f"  state     {reply.state if before in {None, reply.state} else f'{before} → {reply.state}'}"
+        yield _fact("state", reply.state if before in {None, reply.state} else f"{before} → {reply.state}")
     if reply.payment is not None:
-        yield f"  payment   {reply.payment}"
-    yield from (f"  tool      {_call(call)}" for call in reply.tool_calls)
-    yield from (f"  event     {event.type} {_json(event.data)}" for event in reply.events)
-    yield from (f"  document  {document.id} {clip(document.text, 80)}".rstrip() for document in reply.documents)
+        yield _fact("payment", reply.payment)
+    yield from (_fact("tool", _call(call)) for call in reply.tool_calls)
+    yield from (_fact("event", f"{event.type} {_json(event.data)}") for event in reply.events)
+    yield from (_fact("document", f"{each.id} {clip(each.text, 80)}".rstrip()) for each in reply.documents)
     if reply.output is not None:
-        yield f"  output    {_json(reply.output)}"
+        yield _fact("output", _json(reply.output))
+    yield from (_fact("rows", row) for row in _rows(heard))
+    yield f"  cost      USD {paid:.4f} paid{_calls(heard)}, {exchange.seconds:.1f} s; {money}"
+
+
+def _rows(heard: Heard) -> Iterator[str]:
     for change in heard.rows:
         for sign, rows in (("-", change.removed), ("+", change.added)):
-            yield from (f"  rows      {change.table} {sign} {_json(row)}" for row in rows[:_SHOWN_ROWS])
+            yield from (f"{change.table} {sign} {_json(row)}" for row in rows[:_SHOWN_ROWS])
             if len(rows) > _SHOWN_ROWS:
-                yield f"  rows      {change.table} {sign} {len(rows) - _SHOWN_ROWS} more"
-    yield f"  cost      USD {paid:.4f} paid{_calls(heard)}, {exchange.seconds:.1f} s; {money}"
+                yield f"{change.table} {sign} {len(rows) - _SHOWN_ROWS} more"
 
 
 def _calls(heard: Heard) -> str:
@@ -524,6 +530,19 @@ def _calls(heard: Heard) -> str:
         return ", no model call"
     worth = "" if exchange.usd is None or not exchange.replayed else f", which would cost USD {exchange.usd:.4f}"
     return f", {plural(exchange.calls, 'model call')}{f' (recorded{worth})' if exchange.replayed else ''}"
+
+
+def _reply(text: str) -> str:
+    """As much of a reply as a person reads; cut where no half of a secret is left."""
+    if len(text) <= _SHOWN_REPLY:
+        return _indented(text, 8)
+    shown = text[: cut_before(text, _SHOWN_REPLY)]
+    return f"{_indented(shown, 8)} … ({len(text) - len(shown):,} more characters)"
+
+
+def _fact(name: str, text: str) -> str:
+    """What was seen beside the reply: none of its lines stands where a person types."""
+    return f"  {name:<9} {_indented(text, 12)}"
 
 
 def _indented(text: str, width: int) -> str:
@@ -587,5 +606,4 @@ def _cell(heard: Heard) -> str:
     lines = [reply.text, *([f"state {reply.state}"] if reply.state is not None else [])]
     lines += [_call(call) for call in reply.tool_calls]
     lines += [f"event {event.type} {_json(event.data)}" for event in reply.events]
-    lines += [f"{change.table} +{len(change.added)} -{len(change.removed)}" for change in heard.rows]
-    return "\n".join(lines)
+    return "\n".join([*lines, *_rows(heard)])

@@ -105,6 +105,8 @@ def _remote(git: Git | None, environment: Mapping[str, str]) -> str:
             "Give --remote URL.",
         )
     found = git.setting("remote.origin.url") if git is not None else ""
-    if not found:
+    if git is None or not found:
         raise UsageError("This repository has no remote 'origin' to push the history to.", "Give --remote URL.")
-    return found
+    # The history is pushed from another folder: a relative path is of this one.
+    place = git.root / found
+    return str(place) if place.is_dir() else found

@@ -41,7 +41,7 @@ from ratiba_action.run.composition import open_session
 from ratiba_action.run.estimating import forecast
 from ratiba_action.run.evaluation_inputs import read_inputs
 from ratiba_action.run.gate import RunOutcome, evaluate
-from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest
+from ratiba_action.run.inputs import Choice, RunInputs, RunLog, RunRequest, may_need_judge, needs_judge
 from ratiba_action.run.judging_start import judging_begun
 from ratiba_action.run.planned_run import plan_run
 from ratiba_action.run.provider_keys import keys_line, require_key
@@ -149,10 +149,12 @@ def _recorded(
     """Say what recording costs, record, and write."""
     inputs, settings, environment = read_inputs(request), request.settings, request.environment
     configuration = load_configuration(request.repository, settings.config)
-    require_key(request.settings, configuration, environment, way_out=_way_out(inputs))
+    if not inputs.keys and _judges_refusals_alone(inputs):
+        inputs = replace(inputs, settings=replace(settings, llm=Llm.REPLAY))
+    require_key(inputs.settings, configuration, environment, way_out=_way_out(inputs))
     log.warnings += [f"The variable {name} is set, but no input reads it." for name in unknown_variables(environment)]
     expected = forecast(inputs)
-    if not arguments.reads:
+    if inputs.settings.llm is not Llm.REPLAY:
         print(keys_line(inputs.settings, inputs.configuration, environment), file=stream, flush=True)
     if expected is not None:
         log_forecast(expected, lambda line: print(printable(line), file=stream, flush=True), log.note)
@@ -165,14 +167,25 @@ _NO_JUDGE = (
 )
 
 
-def _way_out(inputs: RunInputs) -> str:
-    """What to do without a key: to mock a model does not help where only the judge of ``must_refuse`` is called."""
-    system, scenarios = inputs.configuration.system, inputs.selection.scenarios
-    if not any(may_call_judge(rule) for scenario in scenarios for rule in scenario.rules):
-        return MOCK
+def _calls_no_model(inputs: RunInputs) -> bool:
+    """Whether the system calls none in any of the scenarios."""
+    system = inputs.configuration.system
     free = system.replay is not None or system.price_per_turn_usd == 0
-    alone = all(free or scenario.script is not None for scenario in scenarios)
-    return _NO_JUDGE if alone else f"{MOCK} {_NO_JUDGE}"
+    return all(free or scenario.script is not None for scenario in inputs.selection.scenarios)
+
+
+def _judges_refusals_alone(inputs: RunInputs) -> bool:
+    """Whether the judge of ``must_refuse`` is the only model that may be called: no reply may need it."""
+    scenarios = inputs.selection.scenarios
+    judged = any(needs_judge(scenario) or scenario.simulated_user is not None for scenario in scenarios)
+    return _calls_no_model(inputs) and not judged and any(map(may_need_judge, scenarios))
+
+
+def _way_out(inputs: RunInputs) -> str:
+    """What to do without a key: to mock a model does not help where the system calls none."""
+    if not any(may_call_judge(rule) for scenario in inputs.selection.scenarios for rule in scenario.rules):
+        return MOCK
+    return _NO_JUDGE if _calls_no_model(inputs) else f"{MOCK} {_NO_JUDGE}"
 
 
 _AFTER_A_FAILURE = "Fix the code, or change the scenario if the new behaviour is right. Then run the command again."
@@ -209,7 +222,7 @@ def _marking(recorder: Recorder) -> Recorder:
 
 def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, arguments: argparse.Namespace) -> _Recorded:
     """Record and write. Unreadable recordings are reported before anything is spent."""
-    overwrite, reads_only = arguments.accept, arguments.reads
+    overwrite, replayed = arguments.accept, inputs.settings.llm is Llm.REPLAY
     settings, scenarios = inputs.settings, inputs.selection.scenarios
     folder = inputs.recordings
     before = read_folder(folder, [scenario.id for scenario in scenarios])
@@ -220,7 +233,7 @@ def _keep(inputs: RunInputs, log: RunLog, recorder: Recorder, arguments: argpars
         scenarios,
         results=results,
         before=before,
-        recorded=before if reads_only else outcome.recorded,
+        recorded=before if replayed else outcome.recorded,
         secrets=settings.secrets,
         reads=outcome.reads,
     )

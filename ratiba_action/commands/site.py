@@ -6,11 +6,13 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ratiba_action.commands.options import RUN_SOURCES, add_json, checkout_of
 from ratiba_action.errors import UsageError
+from ratiba_action.settings.report_folder import IGNORE_ALL, IGNORE_FILE
 from ratiba_action.settings.settings import Settings, read_settings
 
 if TYPE_CHECKING:
@@ -83,7 +85,9 @@ def run(arguments: argparse.Namespace, environment: Mapping[str, str]) -> int:
         history, made = _history(arguments, settings, environment, stack)
         for line in _about(history):
             sys.stderr.write(f"{line}\n")
-        files, size = write_site(site_pages(history, made), target)
+        # Without --to it lies in the checkout, where its files would be a change that no rule knows.
+        ignored = [] if arguments.to else [(IGNORE_FILE, IGNORE_ALL)]
+        files, size = write_site(chain(ignored, site_pages(history, made)), target)
     if arguments.json:
         broken = [{"file": file.name, "problem": file.problem} for file in history.broken]
         found = {"folder": str(target), "files": files, "bytes": size, "runs": len(history.lines), "broken": broken}

@@ -46,6 +46,8 @@ _CONNECTION = (
     *("HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "NO_PROXY", "no_proxy"),
     *("SSL_CERT_FILE", "SSL_CERT_DIR", "GIT_SSL_CAINFO", "SSH_AUTH_SOCK"),
 )
+_ADVICE = ("Please make sure you have the correct access rights", "and the repository exists.")
+"""The last lines of git where it reaches no repository; the cause stands before them."""
 _AGAIN = "The run is whole in results.json: run the same command again."
 
 
@@ -288,9 +290,10 @@ class _Scratch:
         return done.stdout.decode("utf-8", "surrogateescape")
 
     def _failed(self, what: str, complaints: bytes, code: int) -> RatibaError:
-        lines = complaints.decode("utf-8", "replace").strip().splitlines()
-        named = [line for line in lines if line.startswith(("remote: ", " ! "))]
-        reason = " ".join([*named, *lines[-1:]])[:600] if lines else str(code)
+        lines = [line for line in complaints.decode("utf-8", "replace").splitlines() if line.strip()]
+        telling = [line for line in lines if line not in _ADVICE]
+        named = [line for line in telling if line.startswith(("remote: ", " ! "))]
+        reason = " ".join(dict.fromkeys([*named, *telling[-2:]]))[:600].rstrip(".") if telling else str(code)
         remedy = "Give the job the permission 'contents: write', and the step RATIBA_GITHUB_TOKEN. " + _AGAIN
         if self._use == "read":
             remedy = "Give the job the permission 'contents: read', and the step github-token."

@@ -197,6 +197,7 @@ def page_template(name: str, package: str = "ratiba_action.reporting") -> "Templ
     )
     environment.filters.update(
         dollars=wording.dollars,
+        scenario_dollars=wording.scenario_dollars,
         number=wording.number,
         required=describe_required,
         windows=describe_windows,

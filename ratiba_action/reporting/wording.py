@@ -27,6 +27,11 @@ def dollars(amount: Usd) -> str:
     return f"{amount:,.2f}"
 
 
+def scenario_dollars(amount: Usd) -> str:
+    """What one scenario costs: with fractions of a cent up to a dollar, so that scenarios can be compared."""
+    return f"{amount:.4f}" if Decimal("0.0001") <= abs(amount) < 1 else dollars(amount)
+
+
 def bar(part: Usd, whole: Usd) -> str:
     """A bar of 20 blocks, filled in proportion; any positive part fills at least one block."""
     share = min(max(part / whole, Decimal(0)), Decimal(1)) if whole > 0 else Decimal(1 if part > 0 else 0)

@@ -45,6 +45,19 @@ def test_rows_are_picked_by_where_then_counted_and_compared(expected: dict[str, 
 
 
 @pytest.mark.parametrize(
+    ("where", "got"),
+    [
+        ({"id": 1, "amount_kes": 3500, "status": "FAILED"}, 'no rows; the nearest has {"status": "PAID"}'),
+        ({"id": 9, "status": "REVERSED"}, "no rows"),
+        ({"id": 2}, '1 row: {"id": 2}'),
+    ],
+)
+def test_of_no_row_a_reader_sees_in_what_the_nearest_differs(where: dict[str, Any], got: str) -> None:
+    check = check_rows(ExpectedRows(table="payments", where=where, count=5), FoundRows((PAID, FAILED)), 1, CLOCK)
+    assert (check.passed, check.got) == (False, got)
+
+
+@pytest.mark.parametrize(
     ("stored", "clock", "there"),
     [
         ("2026-03-30T14:00:00+02:00", PARIS, True),

@@ -2,21 +2,25 @@
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ratiba_action.authoring.chat import Chat
+from ratiba_action.commands import chat_terminal
 from ratiba_action.commands.chat_terminal import HELP, ChatTerminal, Money, Screen
-from ratiba_action.errors import UsageError
-from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
+from ratiba_action.errors import UsageError, WorkerError
+from ratiba_action.model.conversation import Document, Reply, SystemEvent, ToolCall
 from ratiba_action.model.scenario import Turn
 from ratiba_action.privacy.masking import Redactor
 from tests.support.systems import Line
-from tests.support.talks import talking
+from tests.support.talks import GrowingTenants, talking
+from tests.support.tenants import InMemoryTenants
 
 ASKED = Reply("Pour quand ?", "ASKING")
 BOOKED = Reply("C'est fait.\nMerci !", "BOOKED", "NONE", (ToolCall("book", {"day": "Friday"}, {"ok": True}),))
@@ -33,10 +37,16 @@ class Typed:
         return self._lines.pop(0) if self._lines else None
 
 
-async def typed(*lines: str, replies: Sequence[Line] = (ASKED, BOOKED), as_json: bool = False, **given: Any) -> str:
+async def typed(
+    *lines: str,
+    replies: Sequence[Line] = (ASKED, BOOKED),
+    as_json: bool = False,
+    tenants: InMemoryTenants | None = None,
+    **given: Any,
+) -> str:
     """What is shown of some lines."""
     stream = io.StringIO()
-    async with talking(*replies, saved_as=["books"]) as (chat, _):
+    async with talking(*replies, saved_as=["books"], tenants=tenants) as (chat, _):
         screen = Screen(stream, Redactor(["planted-secret"]), as_json, columns=100)
         money = Money(lambda: Decimal(0), Decimal(20))
         terminal = ChatTerminal(chat, Typed(lines), screen, money, lambda _saved: ["scenarios/books.yaml"], **given)
@@ -84,6 +94,44 @@ async def test_what_a_system_replies_can_neither_move_the_cursor_nor_show_a_secr
     assert not set(shown) & set("\x1b\x07\x9b\u202e")
     assert "planted-secret" not in shown
     assert "\\x1b[2J" in shown
+
+
+def test_the_documentation_names_each_kind_of_json() -> None:
+    package = Path(chat_terminal.__file__).parent
+    code = "".join((package / name).read_text() for name in ("chat.py", "chat_terminal.py"))
+    shown = set(re.findall(r'screen\.show\(\s*"(\w+)"', code))
+    (line,) = (line for line in (package.parents[1] / "docs/chat.md").read_text().splitlines() if "its `kind`:" in line)
+    assert set(re.findall(r"`(\w+)`", line.partition("its `kind`:")[2])) == shown
+
+
+FORGED = "X\nyou> Yes\n  passed    9 deterministic assertions"
+
+
+async def test_nothing_of_a_system_looks_like_what_a_person_types() -> None:
+    hostile = Reply(
+        FORGED,
+        FORGED,
+        FORGED,
+        (ToolCall(FORGED, {FORGED: FORGED}, FORGED),),
+        (SystemEvent(FORGED, {}),),
+        (Document(FORGED, FORGED),),
+    )
+    shown = await typed("Salut", "/expect", "/expect all", "Encore", replies=[hostile, WorkerError(FORGED)])
+    lines = shown.splitlines()
+    assert any("passed    9" in line for line in lines)
+    assert not [line for line in lines if line.startswith(("you>", "  passed"))]
+
+
+async def test_rows_that_differ_from_those_of_the_base_are_shown_beside_them() -> None:
+    shown = await typed("Un massage", "/base", tenants=GrowingTenants())
+    assert "1 ≠" in shown
+    assert shown.count('bookings + {"id":') == 3
+
+
+async def test_of_a_huge_reply_the_beginning_is_shown() -> None:
+    shown = await typed("Salut", replies=[Reply("word " * 10_000)])
+    assert len(shown) < 21_000
+    assert "… (30,00" in shown
 
 
 async def test_each_thing_is_an_object_of_json() -> None:

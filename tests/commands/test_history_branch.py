@@ -64,6 +64,14 @@ def test_by_default_a_run_is_kept_without_any_conversation(
     assert scores == [0.9, 0.2]
 
 
+def test_a_remote_by_a_relative_path_is_that_of_the_checkout(
+    repository: GitRepository, remote: Path, tmp_path: Path
+) -> None:
+    repository.git("remote", "set-url", "origin", f"../{remote.name}")
+    assert run(["report", "--to-branch", "ratiba-history"], leave(talked(), tmp_path)) == 0
+    assert len(kept(repository, remote).results) == 2
+
+
 @pytest.mark.parametrize(("setting", "count"), [("failing", 1), ("all", 2)])
 def test_the_configuration_says_which_conversations_are_kept_and_they_are_masked(
     setting: str, count: int, repository: GitRepository, remote: Path, tmp_path: Path

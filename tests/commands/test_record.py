@@ -275,6 +275,30 @@ def test_without_a_key_nothing_is_started(shop: Shop) -> None:
     assert recorder.runs == []
 
 
+REFUSES = f"{SCENARIO}rules: [{{{{type: must_refuse}}}}]\n"
+
+
+def test_without_a_key_a_suite_runs_in_which_only_a_refusal_may_need_a_judge(
+    shop: Shop, repository: GitRepository
+) -> None:
+    free = {".github/ratiba.yml": "system: {adapter: 'shop.adapter:Adapter', price_per_turn_usd: 0}\n"}
+    scenarios = {f"scenarios/{name}.yaml": REFUSES.format(name=name, tag="smoke") for name in ("first", "second")}
+    repository.commit(free | scenarios)
+    before = shop.before("first", line("Karibu"))
+    sure, unsure = FakeRecorder(), FakeRecorder(broken={"second": "phrases are not sure"})
+    assert shop.record(sure, RATIBA_ANTHROPIC_API_KEY="") == 0
+    assert shop.record(unsure, "--accept", RATIBA_ANTHROPIC_API_KEY="") == 3
+    assert [run.settings.llm for run in sure.runs + unsure.runs] == ["replay", "replay"]
+    assert (shop.path("first").read_bytes(), shop.path("second").exists()) == (before, False)
+    shop.record(sure)
+    assert sure.runs[-1].settings.llm == "record"
+    judged = REFUSES.format(name="first", tag="smoke") + "assertions: [{metric: CoherenceMetric, threshold: 0.7}]\n"
+    for edited in ({".github/ratiba.yml": CONFIGURATION}, {**free, "scenarios/first.yaml": judged}):
+        repository.commit(edited)
+        with pytest.raises(InfrastructureError, match="there is no key to call a model with"):
+            shop.record(sure, RATIBA_ANTHROPIC_API_KEY="")
+
+
 @pytest.mark.parametrize(
     "options",
     [

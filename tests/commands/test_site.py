@@ -136,6 +136,19 @@ def test_the_configuration_says_which_conversations_are_published_and_so_does_th
     assert "0712 345" not in text
 
 
+def test_a_site_in_the_checkout_is_no_change_to_it_and_one_elsewhere_has_nothing_that_hides_it(
+    repository: GitRepository, tmp_path: Path
+) -> None:
+    repository.commit({"README.md": "A system."})
+    write_history(tmp_path / "runs", [branch_run(0)])
+    for _ in range(2):
+        command = ["site", "--from", str(tmp_path / "runs")]
+        assert run(command, {"GITHUB_WORKSPACE": str(repository.folder)}) == 0
+        assert (repository.folder / "site/index.html").exists()
+        assert repository.git("status", "--porcelain") == ""
+    assert not (site_of(tmp_path, [branch_run(0)]) / ".gitignore").exists()
+
+
 def test_by_default_no_conversation_is_published(tmp_path: Path) -> None:
     site = site_of(tmp_path, [branch_run(0)])
     assert "Nafasi" not in text_of(site)

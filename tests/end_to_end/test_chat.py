@@ -276,9 +276,22 @@ async def test_a_conversation_of_production_is_said_to_this_checkout_up_to_a_tur
     assert ended.code == 0, ended.errors
     first, second, own = ended.of("turn")
     assert (first["production"], second["production"], own["user"]) == ("Hello <name>!", "Thank you.", "And now?")
+    assert "lists no names" not in str(ended.of("start"))
     sent = json.dumps([received.body for received in talkative.models.received])
     assert "Otieno" not in sent
     assert "123 456" not in sent
+
+
+async def test_a_conversation_of_production_without_names_says_that_none_is_masked(
+    small: SmallRepository, tmp_path: Path
+) -> None:
+    small.scenario("first", "say hello")
+    small.commit()
+    trace = tmp_path / "messages.json"
+    trace.write_text(json.dumps([{"role": "user", "content": "I am Otieno"}, {"role": "assistant", "content": "Hi"}]))
+    ended = await asyncio.to_thread(lambda: chat(small, "/quit", options=("--from", str(trace))))
+    (start,) = ended.of("start")
+    assert [note for note in start["notes"] if '"names": ["Wanjiku Kamau"]' in note]
 
 
 async def test_the_gate_runs_beside_a_chat_and_a_signal_ends_it_and_drops_its_tenant(talkative: LiveRepository) -> None:

@@ -111,7 +111,7 @@ def test_an_advisory_run_without_a_key_stops_a_critical_scenario_that_stopped_be
     )
 
 
-@pytest.mark.parametrize("script", ["", "layer: fsm\nscript: []\n"])
+@pytest.mark.parametrize("script", ["", pytest.param("layer: fsm\nscript: []\n", marks=pytest.mark.processes)])
 def test_recording_without_a_key_names_what_helps_where_only_this_judge_is_called(
     local: SmallRepository, script: str
 ) -> None:

@@ -75,8 +75,11 @@ def test_a_remote_that_refuses_is_named_with_what_to_do_and_is_unchanged(remote:
         append(remote, 0)
     assert "contents: write" in refused.value.remedy
     assert git(remote, "for-each-ref") == ""
-    with pytest.raises(InfrastructureError, match="'git ls-remote'"):
+    with pytest.raises(
+        InfrastructureError, match=r"'git ls-remote'\): fatal: '.*nowhere' does not appear to be a git"
+    ) as failed:
         append(tmp_path / "nowhere", 0)
+    assert not failed.value.problem.endswith("..")
 
 
 def test_a_branch_with_anything_else_is_left_alone(remote: Path, repository: GitRepository) -> None:

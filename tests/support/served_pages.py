@@ -4,7 +4,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,10 +25,12 @@ class ServedPages:
 
     Args:
         warnings: what the server could not show.
+        at_the_end: called before the server ends, within its loop.
     """
 
     address: ViewAddress
     warnings: list[str]
+    at_the_end: Callable[[], object] = lambda: None
 
     @property
     def folder(self) -> str:
@@ -58,6 +60,7 @@ def served(
             started.append(ServedPages(address, warnings))
             ready.set()
             await ended.wait()
+            started[0].at_the_end()
 
     def run() -> None:
         try:

@@ -285,11 +285,13 @@ class _ViewServer:
         self._readers += 1
         try:
             await response.prepare(request)
-            while not self._ended:
-                changed = self._changed
+            while True:
+                changed, ended = self._changed, self._ended or "once" in request.query
                 for position, data in news(after):
                     after = position
                     await response.write(f"id: {position}\ndata: {data}\n\n".encode())
+                if ended:
+                    break
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(changed.wait(), _STILL_HERE_SECONDS)
                     continue

@@ -13,6 +13,7 @@ from ratiba_action.model.verdict import Report
 from tests.support.accessibility import axe_core, violations
 from tests.support.browser import Page, browser_page, needs_chromium
 from tests.support.elsewhere_files import ALL
+from tests.support.eventually import eventually
 from tests.support.run_history import branch_run, long_history, write_history
 from tests.support.sample_report import sample_check, sample_score, sample_scored
 
@@ -135,6 +136,16 @@ def test_the_theme_is_switched_and_kept_on_every_page(site: Path, browser: Page)
     browser.open((site / "money.html").as_uri())
     assert browser.evaluate("document.documentElement.dataset.theme") == "dark"
     browser.evaluate("document.getElementById('theme').click()")
+
+
+@needs_chromium
+def test_the_button_names_the_other_theme_when_the_system_changes_its_own(site: Path, browser: Page) -> None:
+    browser.look(1280, "light")
+    show(browser, site / "money.html")
+    browser.evaluate("localStorage.clear(); delete document.documentElement.dataset.theme; true")
+    for theme, named in (("dark", "Light mode"), ("light", "Dark mode")):
+        browser.look(1280, theme)
+        eventually(lambda: browser.evaluate("document.getElementById('theme').innerText"), until=named.__eq__)
 
 
 @needs_chromium

@@ -327,6 +327,16 @@ def test_a_reader_follows_runs_and_comes_back_to_what_was_missed(tmp_path: Path)
         again.close()
 
 
+def test_whoever_asks_once_is_sent_what_is_new_and_keeps_no_connection(tmp_path: Path) -> None:
+    log = GrowingLog(tmp_path)
+    with served(tmp_path) as pages:
+        log.begin(scenarios=7)
+        eventually(lambda: '"planned":7' in get(pages, "events?after=&once").body)
+        first = get(pages, "events?after=&once")
+        last = first.body.partition("id: ")[2].partition("\n")[0]
+        assert "data:" not in get(pages, f"events?after={last}&once").body
+
+
 def test_a_run_that_ends_stands_in_the_pages_beside_the_one_before(tmp_path: Path) -> None:
     with served(tmp_path) as pages:
         for number in range(2):

@@ -187,6 +187,17 @@ def test_what_is_typed_and_clicked_is_posted_as_the_lines_of_a_terminal(tmp_path
     assert chat.lines == ["Un massage", "/undo", "/expect 2", "/label good Asha", "/save books"]
 
 
+def test_each_turn_is_marked_as_that_of_the_base_or_not_by_its_rows_too(tmp_path: Path, browser: Page) -> None:
+    chat = ChatChannel()
+    other = {**TURN, "rows": [{"table": "bookings", "added": [{"id": 2}], "removed": []}]}
+    base = {"kind": "base", "turns": [TURN, other], "error": None, "paid_usd": "0"}
+    chat.write("".join(f"{json.dumps(thing)}\n" for thing in (TURN, TURN, base)))
+    with served(tmp_path, page="chat.html", chat=chat) as pages:
+        browser.open(pages.address.url)
+        heads = "Array.from(document.querySelectorAll('#chat-log tr:has(.chat-cell) th'), (head) => head.textContent)"
+        eventually(lambda: browser.evaluate(heads), until=["1 =", "2 ≠"].__eq__)
+
+
 class Echo(ChatChannel):
     """Shows each line that is posted, and has a reply to all but one."""
 
@@ -218,6 +229,39 @@ def test_two_windows_and_a_tab_show_the_same_conversation_whoever_talks(tmp_path
         later.open(pages.address.url)
         until(later, "document.getElementById('chat-state').innerText === 'Waiting for the reply …'")
         assert text_of(later, "chat-log") == text_of(first, "chat-log")
+
+
+def test_more_windows_than_the_browser_has_connections_show_the_same_conversation_and_talk(
+    tmp_path: Path, browser: Page
+) -> None:
+    with served(tmp_path, page="chat.html", chat=Echo()) as pages:
+        windows = [browser.beside(window=True) for _ in range(7)]
+        for number, window in enumerate(windows):
+            window.open(pages.address.url)
+            say(window, f"line {number}")
+            until(window, f"document.getElementById('chat-log').innerText.includes('line {number}')")
+        for window in windows:
+            until(window, "document.querySelectorAll('.chat-system').length === 7")
+            until(window, "document.getElementById('chat-state').innerText === 'Ready.'")
+        assert len({text_of(window, "chat-log") for window in windows}) == 1
+        for window in windows:
+            window.open("about:blank")
+
+
+class Full(ChatChannel):
+    """Takes no line."""
+
+    def put(self, _line: str) -> bool:
+        """See ``Conversing``."""
+        return False
+
+
+def test_a_line_that_is_refused_stays_to_be_sent_again(tmp_path: Path, browser: Page) -> None:
+    with served(tmp_path, page="chat.html", chat=Full()) as pages:
+        browser.open(pages.address.url)
+        say(browser, "Un massage")
+        until(browser, "document.getElementById('chat-state').innerText.includes('Lines are waiting')")
+        until(browser, "document.getElementById('chat-line').value === 'Un massage'")
 
 
 @contextmanager
@@ -260,6 +304,16 @@ def test_a_page_of_another_origin_that_knows_the_token_reads_posts_and_frames_no
     assert found.pop("form") in {"sent", "refused"}  # nobody hears of an answer that is not for him
     assert found == dict.fromkeys(("read", "opaque", "post", "image", "script", "events", "frame"), "refused")
     assert chat.lines == []
+
+
+def test_what_the_chat_writes_last_is_shown_though_its_server_ends_with_it(tmp_path: Path, browser: Page) -> None:
+    chat = ChatChannel()
+    with served(tmp_path, page="chat.html", chat=chat) as pages:
+        browser.open(pages.address.url)
+        chat.write(f"{json.dumps(TURN)}\n")
+        until(browser, "document.querySelectorAll('.chat-system').length === 1")
+        pages.at_the_end = lambda: chat.write(json.dumps({"kind": "end", "saved": False}))
+    until(browser, "document.getElementById('chat-state').innerText === 'The chat has ended, and was not saved.'")
 
 
 def test_a_server_that_has_ended_is_said(tmp_path: Path, browser: Page) -> None:

@@ -5,20 +5,23 @@
   const log = element("chat-log");
   const state = element("chat-state");
   let taken = [];
+  let lost = "The connection is lost. Is ratiba view still running?";
   const json = (value) => JSON.stringify(value);
   const wait = () => {
     state.textContent = "Waiting for the reply …";
   };
+  // Whether the line was taken; if not, the reader sees why.
   const post = async (line) => {
     wait();
     try {
-      // It is answered at once. A browser has six connections to one server, and each window with a chat keeps two.
       const answer = await fetch("chat/say", { method: "POST", headers: { "Content-Type": "application/json" }, body: json({ line }), signal: AbortSignal.timeout(10000) });
       if (!answer.ok) {
         state.textContent = await answer.text();
       }
+      return answer.ok;
     } catch {
-      state.textContent = "The line could not be sent. Is ratiba view still running? If more than two windows show it, close one.";
+      state.textContent = "The line could not be sent. Is ratiba view still running?";
+      return false;
     }
   };
 
@@ -76,8 +79,8 @@
     taken.forEach((turn, at) => {
       const theirs = thing.turns[at];
       const row = made("tr", "");
-      const cells = [turn, theirs].map((each) => (each === undefined ? "(did not answer)" : [each.reply, ...seen(each).filter(([name]) => name !== "rows").map((fact) => fact.join(" "))].join("\n")));
-      row.append(Object.assign(made("th", String(at + 1)), { scope: "row" }), ...cells.map((text) => made("td", text, "chat-cell")));
+      const cells = [turn, theirs].map((each) => (each === undefined ? "(did not answer)" : [each.reply, ...seen(each).map((fact) => fact.join(" "))].join("\n")));
+      row.append(Object.assign(made("th", `${at + 1} ${cells[0] === cells[1] ? "=" : "≠"}`), { scope: "row" }), ...cells.map((text) => made("td", text, "chat-cell")));
       row.querySelectorAll("td").forEach((cell, place) => {
         cell.dataset.label = ["this checkout", "base"][place];
       });
@@ -126,18 +129,24 @@
     labelled: (thing) => add("card", made("p", `labelled as ${thing.label}: ${thing.id} in the calibration set`)),
     help: (thing) => add("card", made("pre", thing.text)),
     error: (thing) => add("note failed", made("p", thing.problem, "tone"), made("p", thing.remedy)),
-    end: () => add("soft", made("p", "The chat has ended, and was not saved.")),
+    end: () => {
+      lost = "The chat has ended, and was not saved.";
+      state.textContent = lost;
+    },
   };
   listen("chat/events", "", (thing) => show[thing.kind]?.(thing), () => {
-    state.textContent = "The connection is lost. Is ratiba view still running?";
+    state.textContent = lost;
   });
 
   const line = element("chat-line");
-  element("chat-say").addEventListener("submit", (event) => {
+  element("chat-say").addEventListener("submit", async (event) => {
     event.preventDefault();
-    post(line.value);
+    const typed = line.value;
     line.value = "";
     line.focus();
+    if (!(await post(typed))) {
+      line.value = [typed, line.value].filter(Boolean).join("\n"); // below it, what was typed meanwhile
+    }
   });
   line.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {

@@ -11,7 +11,8 @@
     }
   };
   const theme = element("theme");
-  const isDark = () => chosen.theme === "dark" || (chosen.theme !== "light" && matchMedia("(prefers-color-scheme: dark)").matches);
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const isDark = () => chosen.theme === "dark" || (chosen.theme !== "light" && dark.matches);
   const wear = (name) => {
     if (name === "dark" || name === "light") {
       chosen.theme = name;
@@ -19,6 +20,7 @@
     theme.textContent = isDark() ? "Light mode" : "Dark mode";
   };
   wear(kept((storage) => storage.getItem("ratiba-theme")));
+  dark.addEventListener("change", () => wear(""));
   theme.hidden = false;
   theme.addEventListener("click", () => {
     wear(isDark() ? "light" : "dark");

@@ -12,25 +12,54 @@ const ratiba = (() => {
     return tone;
   };
 
-  // The browser keeps few connections to a server: a page that nobody sees gives its own back.
+  // All windows of a browser share six connections to one server: four may be streams, so that two are left for pages
+  // and lines. A window without a stream asks once a second, and a page that nobody sees gives its own back.
+  const reserve = async () => {
+    for (const number of [0, 1, 2, 3]) {
+      const release = await new Promise((give) => {
+        navigator.locks.request(`ratiba-stream-${number}`, { ifAvailable: true }, (lock) => (lock === null ? give(null) : new Promise((free) => give(() => free()))));
+      });
+      if (release !== null) {
+        return release;
+      }
+    }
+    return null;
+  };
   const listen = (address, position, take, lost) => {
     let source = null;
+    let release = null;
     let last = position;
     let waiting = 0;
+    let attempt = 0;
     const close = () => {
+      attempt += 1;
       clearTimeout(waiting);
       source?.close();
-      source = null;
+      release?.();
+      source = release = null;
     };
-    const open = () => {
+    const open = async () => {
       close();
-      source = new EventSource(`${address}?after=${encodeURIComponent(last)}`);
+      const own = attempt;
+      const given = await reserve();
+      if (own !== attempt) {
+        given?.();
+        return;
+      }
+      release = given;
+      let answered = false;
+      source = new EventSource(`${address}?after=${encodeURIComponent(last)}${given === null ? "&once" : ""}`);
+      source.onopen = () => {
+        answered = true;
+      };
       source.onmessage = (message) => {
         last = message.lastEventId;
         take(JSON.parse(message.data));
       };
       source.onerror = () => {
-        lost();
+        if (!answered || given !== null) {
+          lost();
+        }
         close();
         waiting = setTimeout(open, 1000);
       };
