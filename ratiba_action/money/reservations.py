@@ -1,10 +1,10 @@
 """Reservations of live calls against the cap of the run, its write-ahead journal and the shared ledger."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from decimal import ROUND_CEILING
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 from ratiba_action.errors import BudgetError, LedgerError, SharedCapError
 from ratiba_action.model.answering_model import answering_model, spelled_otherwise
@@ -18,37 +18,10 @@ from ratiba_action.money.budget import Ledger
 from ratiba_action.money.journal import Journal
 from ratiba_action.money.pricing import is_exact_usd, show_usd
 from ratiba_action.ports import EventLog, PaidCalls
+from ratiba_action.util.cancellation import uninterrupted
 
 if TYPE_CHECKING:
     from ratiba_action.money.monthly import MonthlyLedger
-
-Result = TypeVar("Result")
-
-
-async def uninterrupted(work: Coroutine[Any, Any, Result]) -> tuple[Result, bool]:
-    """Run ``work`` to its end, whatever happens to the caller.
-
-    Returns:
-        Its result, and whether the caller was cancelled meanwhile; it must then raise ``CancelledError`` itself when
-        everything is in order.
-
-    Raises:
-        asyncio.CancelledError: the work failed and the caller was cancelled meanwhile.
-    """
-    task = asyncio.ensure_future(work)
-    cancelled = False
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError:
-            if task.cancelled():
-                raise
-            cancelled = True
-        except Exception:  # noqa: BLE001 - raised below
-            break
-    if cancelled and (error := task.exception()) is not None:
-        raise asyncio.CancelledError from error
-    return task.result(), cancelled
 
 
 class SurplusCalls:

@@ -2,6 +2,8 @@
 
 import contextlib
 import errno
+import fcntl
+import glob
 import os
 import shutil
 import tempfile
@@ -113,9 +115,7 @@ def write_report_directory(
     except OSError as error:
         raise _unwritable(directory, error) from error
     refuse_links(directory)
-    if not directory.exists():
-        # The gate's reports must not show up as changes in the repository.
-        contents[IGNORE_FILE] = lambda: [IGNORE_ALL]
+    _remove_abandoned(directory)
     try:
         _write(contents, directory)
     except OSError as error:
@@ -129,19 +129,38 @@ def _write(contents: Mapping[str, FileParts], directory: Path) -> None:
     directory.parent.mkdir(parents=True, exist_ok=True)
     # On the same file system, so that each move is a rename.
     staging = Path(tempfile.mkdtemp(prefix=f".{directory.name}-", dir=directory.parent))
+    lock = os.open(staging, os.O_RDONLY)
     try:
-        for name, parts in contents.items():
+        with contextlib.suppress(OSError):  # not every file system has locks
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        # The gate's reports must not show up as changes in the repository, also where it is killed now.
+        for name, parts in {IGNORE_FILE: lambda: [IGNORE_ALL], **contents}.items():
             with (staging / name).open("wb") as file:
                 file.writelines(parts())
         _move(staging, directory, tuple(contents))
     finally:
         shutil.rmtree(staging, ignore_errors=True)
+        os.close(lock)
+
+
+def _remove_abandoned(directory: Path) -> None:
+    """Remove what gates have left that were killed while they wrote: files of a report in a folder that is not locked.
+
+    One without a file may belong to a gate that is about to lock it.
+    """
+    for path in directory.parent.glob(f".{glob.escape(directory.name)}-{'[a-z0-9_]' * 8}"):
+        with contextlib.ExitStack() as stack, contextlib.suppress(OSError):
+            folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            stack.callback(os.close, folder)
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            if (names := {entry.name for entry in path.iterdir()}) and names <= {*FILES, IGNORE_FILE}:
+                shutil.rmtree(path)
 
 
 def _full(contents: Mapping[str, FileParts], directory: Path, error: OSError) -> PublishError:
     """Write at least the files that a comment needs; returns the error that names what was written."""
     try:
-        _write({name: content for name, content in contents.items() if name in (*_NEEDED, IGNORE_FILE)}, directory)
+        _write({name: content for name, content in contents.items() if name in _NEEDED}, directory)
     except OSError as again:
         return _unwritable(directory, again)
     return PublishError(

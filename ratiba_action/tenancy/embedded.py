@@ -21,6 +21,7 @@ from urllib.parse import quote
 from ratiba_action.errors import DatabaseError
 from ratiba_action.tenancy.given import wait_until_ready
 from ratiba_action.tenancy.installation import Installation, copy_for, reachable
+from ratiba_action.util.cancellation import finish
 from ratiba_action.util.locked_folder import LockedFolder, make_locked_folder, sweep_folders
 
 _PREFIX = "ratiba-pg-"
@@ -161,7 +162,7 @@ class EmbeddedServer:
             DatabaseError: it could not be made or does not answer; ends with the server's own words.
         """
         try:
-            await asyncio.to_thread(self._make_folder)
+            await finish(asyncio.to_thread(self._make_folder))
             await self._make_cluster()
             await self._run()
         except OSError as error:
@@ -175,7 +176,13 @@ class EmbeddedServer:
             raise
 
     async def stop(self) -> None:
-        """End the server, at the latest by SIGKILL, and delete its folder; may be called twice."""
+        """End the server, at the latest by SIGKILL, and delete its folder; may be called twice.
+
+        Who is cancelled meanwhile waits all the same: a program that lives on would lose its folder.
+        """
+        await finish(self._stop())
+
+    async def _stop(self) -> None:
         process, self._process = self._process, None
         if process is not None and process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
@@ -185,7 +192,7 @@ class EmbeddedServer:
                     await process.wait()
             except TimeoutError:
                 with contextlib.suppress(ProcessLookupError):
-                    process.kill()
+                    os.killpg(process.pid, signal.SIGKILL)  # what initdb has started too
                 await process.wait()
         folder, self._folder = self._folder, None
         if folder is not None:
@@ -210,8 +217,8 @@ class EmbeddedServer:
             os.chown(password, self._uid, self._gid)
         try:
             arguments = ("-D", str(self.folder / "data"), "-U", _SUPERUSER, f"--pwfile={password}", *_INITDB)
-            self._process = await self._spawn("initdb", arguments, "initdb.log")
-            code = await self._process.wait()
+            initdb = await finish(self._spawn("initdb", arguments, "initdb.log"))
+            code = await initdb.wait()
         finally:
             password.unlink()
         if code != 0:
@@ -227,9 +234,10 @@ class EmbeddedServer:
             "unix_socket_directories": str(self.folder / "socket"),
         }
         arguments = [part for name, value in settings.items() for part in ("-c", f"{name}={value}")]
-        self._process = await self._spawn("postgres", ("-D", str(self.folder / "data"), *arguments), "postgres.log")
+        arguments = ["-D", str(self.folder / "data"), *arguments]
+        server = await finish(self._spawn("postgres", arguments, "postgres.log"))
         started = asyncio.ensure_future(wait_until_ready(self.dsn, self._start_timeout))
-        ended = asyncio.ensure_future(self._process.wait())
+        ended = asyncio.ensure_future(server.wait())
         try:
             await asyncio.wait({started, ended}, return_when=asyncio.FIRST_COMPLETED)
             if ended.done():
@@ -248,7 +256,7 @@ class EmbeddedServer:
             *(str(self._installation.program(name)), *arguments),
         ]
         with (self.folder / log).open("wb") as output:
-            return await asyncio.create_subprocess_exec(
+            self._process = await asyncio.create_subprocess_exec(
                 *command,
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=output,
@@ -258,6 +266,7 @@ class EmbeddedServer:
                 # Ctrl-C must reach the gate only, which still has tenants to drop.
                 start_new_session=True,
             )
+        return self._process
 
     def _failure(self, program: str, code: int) -> DatabaseError:
         log = self.folder / ("initdb.log" if program == "initdb" else "postgres.log")

@@ -3,12 +3,12 @@
 import asyncio
 import secrets
 import uuid
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from math import isfinite
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from ratiba_action.errors import DatabaseError
 from ratiba_action.model.plan import Arm, Tenant
@@ -26,12 +26,10 @@ from ratiba_action.tenancy.connections import Connections, connected_as_tenant, 
 from ratiba_action.tenancy.scram import ScramKeys, scram_keys
 from ratiba_action.tenancy.server import DatabaseServer
 from ratiba_action.tenancy.sweep import RunLock, drop_quietly, sweep, template_name, tenant_name
+from ratiba_action.util.cancellation import finish
 
 if TYPE_CHECKING:
     from ratiba_action.tenancy.connections import Connection
-
-
-Result = TypeVar("Result")
 
 
 class PostgresTenantProvisioner:
@@ -94,7 +92,7 @@ class PostgresTenantProvisioner:
                 return
             name = template_name()
             with database_errors(f"make the template of arm {arm.name!r}", self._server.dsn):
-                dsn = await _finish(self._create(name, arm.name, uuid.uuid4()))
+                dsn = await finish(self._create(name, arm.name, uuid.uuid4()))
             await migrate(dsn)
             with database_errors(f"read the migrated schema of arm {arm.name!r}", self._server.dsn):
                 template = await read_template(dsn, name)
@@ -117,11 +115,11 @@ class PostgresTenantProvisioner:
         identity = uuid.uuid4()
         try:
             with database_errors(f"make a tenant for scenario {scenario_id!r}, trial {trial}", self._server.dsn):
-                dsn = await _finish(self._create(name, scenario_id, identity))
+                dsn = await finish(self._create(name, scenario_id, identity))
                 await self._clone(template, name, dsn)
             yield Tenant(str(identity), name, dsn)
         finally:
-            await _finish(self._drop(name))
+            await finish(self._drop(name))
 
     async def read(self, tenant: Tenant, queries: Mapping[str, str]) -> Mapping[str, tuple[JsonObject, ...]]:
         """Rows of each named query, read in the tenant's schema by its own role, read-only.
@@ -133,7 +131,7 @@ class PostgresTenantProvisioner:
 
     async def close(self) -> None:
         """Drop every schema and role of this run and end the server if it was started here; may be called twice."""
-        await _finish(self._close())
+        await finish(self._close())
 
     async def _close(self) -> None:
         for name in sorted(self._alive):
@@ -179,12 +177,12 @@ class PostgresTenantProvisioner:
         name = tenant_name(f"trial_{arm.name}")
         try:
             with database_errors(f"clone the migrated schema of arm {arm.name!r}", self._server.dsn):
-                dsn = await _finish(self._create(name, arm.name, uuid.uuid4()))
+                dsn = await finish(self._create(name, arm.name, uuid.uuid4()))
                 await self._clone(template, name, dsn, singly=True)
                 async with connected_as_tenant(dsn, CLONE_SECONDS) as tenant:
                     await refuse_unequal(tenant, template, name)
         finally:
-            await _finish(self._drop(name))
+            await finish(self._drop(name))
 
     async def _drop(self, name: str) -> None:
         """Drop what ``_create`` made, or may have made; a failure is kept as a warning."""
@@ -199,21 +197,6 @@ class PostgresTenantProvisioner:
             warning = f"{error.problem} The next run tries again."
         if warning is not None:
             self._warnings.append(warning)
-
-
-async def _finish(work: Coroutine[Any, Any, Result]) -> Result:
-    """Run to the end even when the caller is cancelled, then let the cancellation go on."""
-    task = asyncio.ensure_future(work)
-    cancelled: asyncio.CancelledError | None = None
-    while not task.done():
-        try:
-            await asyncio.shield(task)
-        except asyncio.CancelledError as error:
-            cancelled = error
-    result = task.result()
-    if cancelled is not None:
-        raise cancelled
-    return result
 
 
 MAX_ROWS = 1000

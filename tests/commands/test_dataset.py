@@ -100,7 +100,7 @@ def test_a_server_that_fails_is_reported(
     state: LangfuseState, environment: dict[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     state.mode = Mode.FAILING
-    assert run(["dataset", "verify", "--seconds", "2"], environment) == 3
+    assert run(["dataset", "verify", "--seconds", "60"], environment) == 3
     assert capsys.readouterr().out == "failed: it answered with status 500\n"
 
 

@@ -2,6 +2,7 @@
 
 import json
 import signal
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,10 +51,12 @@ def test_a_signal_while_the_comment_is_written_makes_it_incomplete(
     small: SmallRepository, github: tuple[GithubState, str], method: str, number: signal.Signals
 ) -> None:
     state, _ = github
-    state.faults.append(Fault(method=method, path="/comments", seconds=1.0, done=True))
+    signalled = threading.Event()
+    state.faults.append(Fault(method=method, path="/comments", until=signalled, done=True))
     process = begin(small, github, "say hello")
     eventually(lambda: any(one.method == method and "/comments" in one.path for one in state.received))
     process.send_signal(number)
+    signalled.set()
     done = ended(process)
     assert done.returncode == 3, done.stderr
     (comment,) = state.comments
@@ -68,10 +71,12 @@ def test_a_failure_that_was_measured_stays_one_and_the_comment_says_what_happene
     small: SmallRepository, github: tuple[GithubState, str]
 ) -> None:
     state, _ = github
-    state.faults.append(Fault(method="POST", path="/comments", seconds=1.0, done=True))
+    signalled = threading.Event()
+    state.faults.append(Fault(method="POST", path="/comments", until=signalled, done=True))
     process = begin(small, github, 'reply {"state": "LOST"}')
     eventually(lambda: any(one.method == "POST" for one in state.received))
     process.send_signal(signal.SIGTERM)
+    signalled.set()
     assert ended(process).returncode == 1
     (comment,) = state.comments
     assert "## Failed" in comment["body"]

@@ -276,7 +276,7 @@ def test_all_evaluations_run_one_after_the_other_each_with_its_report(small: Sma
 def test_a_dataset_of_a_server_that_fails_holds_nothing(small: SmallRepository) -> None:
     state = LangfuseState(mode=Mode.FAILING)
     with langfuse_server(state) as host:
-        ended = run_dataset(small, "--seconds", "10", **keys(host, state))
+        ended = run_dataset(small, "--seconds", "60", **keys(host, state))
     assert ended.code == 3
     assert "The request to Langfuse failed: it answered with status 500" in ended.printed
     assert not (small.report / "results.json").exists()

@@ -71,7 +71,7 @@ def test_a_server_that_is_not_well_changes_no_verdict_and_what_is_missing_is_sen
     expect: str,
     verdict: tuple[int, str],
 ) -> None:
-    seconds = "1" if mode is Mode.BLACK_HOLE else "10"
+    seconds = "1" if mode is Mode.BLACK_HOLE else "60"
     state = LangfuseState(mode=mode or Mode.HEALTHY)
     small.scenario("one", "say hello", expect=expect)
     with langfuse_server(state) as host, dead_port() as dead:

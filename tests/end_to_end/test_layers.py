@@ -57,7 +57,7 @@ FSM: dict[str, Any] = {
     "now": "2026-04-25T10:00:00+03:00",
     "customer": {"name": "Amina", "phone": "+254 700 000 001"},
     "script": [{"text": "Karibu!"}],
-    "limits": {"seconds": 5},
+    "limits": {"seconds": 60},
     "turns": [
         {
             "user": "Habari",

@@ -46,7 +46,7 @@ TOKEN = GitlabState().token
 
 
 def note(api: str, *, token: str = TOKEN, project: str = PROJECT, create: bool = True) -> PullRequestComment:
-    comment = PullRequestComment("", render, create=create, deadline_seconds=5.0, retry=RetryPolicy(0.01))
+    comment = PullRequestComment("", render, create=create, deadline_seconds=60.0, retry=RetryPolicy(0.01))
     return as_note(comment, job(api, project), token)
 
 

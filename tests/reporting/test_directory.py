@@ -1,15 +1,18 @@
 """The report directory is whole or not there."""
 
+import fcntl
+import os
 import tracemalloc
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from ratiba_action.errors import PublishError
 from ratiba_action.publish.full_publication import every_file
-from ratiba_action.reporting.directory import entries_of, write_report_directory
+from ratiba_action.reporting.directory import FileParts, entries_of, write_report_directory
 from ratiba_action.reporting.results_json import load_report
-from ratiba_action.reporting.summary import summarise
+from ratiba_action.reporting.summary import ReportSummary, summarise
 from tests.support.sample_report import sample_report, sample_scored
 
 PLAIN = {"results.json", "comment.md"}
@@ -51,6 +54,44 @@ def test_a_new_directory_is_ignored_by_git_and_an_existing_one_keeps_its_own_rul
     assert (tmp_path / "new/.gitignore").read_text() == "*\n"
     write_report_directory(summarise(sample_report()), tmp_path)
     assert not (tmp_path / ".gitignore").exists()
+
+
+def test_what_killed_gates_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    names = ("left_a1b", "written_", "begun_c3", "others_4", "own")
+    left, written, begun, others, own = (tmp_path / f".report-{name}" for name in names)
+    for folder in (left, written, begun, others, own):
+        folder.mkdir()
+    for folder in (left, written, others, own):
+        (folder / ".gitignore").write_text("*\n")
+        (folder / "results.json").write_text("{")
+    (others / "notes.txt").write_text("mine")
+    lock = os.open(written, os.O_RDONLY)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    write_report_directory(summarise(sample_report()), tmp_path / "report")
+    os.close(lock)
+    assert {*tmp_path.iterdir()} == {tmp_path / "report", written, begun, others, own}
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_git_ignores_what_is_being_written_and_no_other_gate_removes_it(tmp_path: Path, *, there: bool) -> None:
+    directory, summary = tmp_path / "report", summarise(sample_report())
+    if there:
+        directory.mkdir()
+    seen = []
+
+    def render(given: ReportSummary) -> Mapping[str, FileParts]:
+        def parts() -> list[bytes]:
+            write_report_directory(given, directory)
+            (staged,) = tmp_path.glob(".report-*")
+            seen.append((staged / ".gitignore").read_text())
+            return [b"whole"]
+
+        return {"comment.md": parts}
+
+    write_report_directory(summary, directory, render=render)
+    assert seen == ["*\n"]
+    assert (directory / "comment.md").read_text() == "whole"
+    assert [*tmp_path.iterdir()] == [directory]
 
 
 def test_a_link_does_not_lead_the_report_elsewhere(tmp_path: Path) -> None:

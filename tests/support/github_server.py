@@ -13,6 +13,8 @@ from tests.support.github_answers import Answer, answer, kept_file
 from tests.support.github_description import GithubDescription
 from tests.support.github_state import Fault, GithubState, Pull, Received
 
+_EVENT_SECONDS = 60.0
+
 __all__ = ["Fault", "GithubState", "Pull", "Received", "github_server"]
 
 
@@ -91,6 +93,8 @@ class _Handler(BaseHTTPRequestHandler):
             given = given if fault.status else own
         self.server.state.pending.extend([request] if fault.late else [])
         self.server.state.closing.wait(fault.seconds)
+        if fault.until is not None:
+            fault.until.wait(_EVENT_SECONDS)
         if not fault.reset:
             self._send(given, cut=fault.cut)
             return

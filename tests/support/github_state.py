@@ -88,6 +88,7 @@ class Fault:
         message: of that answer.
         headers: of that answer.
         seconds: that the answer takes, whatever it is.
+        until: the answer waits for this event, whatever it is, and no longer than a minute.
         reset: the connection is reset in the place of an answer.
         cut: the answer ends in its middle.
         late: GitHub does what it is asked only when the next request that writes arrives.
@@ -101,6 +102,7 @@ class Fault:
     message: str = "Server Error"
     headers: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
+    until: threading.Event | None = None
     reset: bool = False
     cut: bool = False
     late: bool = False

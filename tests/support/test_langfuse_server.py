@@ -17,6 +17,7 @@ from langfuse.api.core import ApiError
 from langfuse.api.core.request_options import RequestOptions
 from langfuse.api.scores.types.create_score_request import CreateScoreRequest
 
+from tests.support.eventually import eventually
 from tests.support.langfuse_clients import langfuse_api, langfuse_client
 from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
 
@@ -174,10 +175,11 @@ def test_a_rejecting_server_takes_every_second_score_and_counts(api: LangfuseAPI
 def test_a_server_that_never_answers_leaves_the_client_without_one(mode: Mode) -> None:
     state = LangfuseState(mode=mode)
     brief = RequestOptions(max_retries=0, timeout_in_seconds=1)
-    with langfuse_server(state) as url, langfuse_api(state, url) as api, pytest.raises(httpx.TransportError):
-        api.scores.create(request=[score()], request_options=brief)
-    assert len(state.received) == 1
-    assert len(state.scores) == (1 if mode is Mode.ANSWER_LOST else 0)
+    with langfuse_server(state) as url, langfuse_api(state, url) as api:
+        with pytest.raises(httpx.TransportError):
+            api.scores.create(request=[score()], request_options=brief)
+        eventually(lambda: len(state.received) == 1)
+        eventually(lambda: len(state.scores) == (1 if mode is Mode.ANSWER_LOST else 0))
 
 
 def test_other_keys_are_refused(host: str) -> None:

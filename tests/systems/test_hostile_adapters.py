@@ -148,13 +148,13 @@ async def test_a_misdeed_is_named_and_the_other_conversation_goes_on(
         ("class Adapter:\n    def migrate(self, dsn): pass", r"\(Adapter\) has no method open\(\)"),
         ("class Adapter:\n    def open(self, context): return None", r"\(NoneType\) has no method send\(\)"),
         ("class Adapter:\n    def __init__(self, needed): pass", "missing 1 required positional argument"),
-        ("import time; time.sleep(1000)", r"open\(\) gave no answer within 5 s"),
+        ("import time; time.sleep(1000)", r"open\(\) gave no answer within 10 s"),
     ],
 )
 async def test_an_adapter_that_cannot_be_opened_is_named(
     start_worker: StartWorker, open_session: OpenSession, source: str, message: str
 ) -> None:
-    system = await start_worker(source, start_timeout=5 if "sleep" in source else 60)
+    system = await start_worker(source, start_timeout=10 if "sleep" in source else 60)
     with pytest.raises(WorkerError, match=message):
         await open_session(system)
 

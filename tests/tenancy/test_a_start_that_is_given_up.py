@@ -1,9 +1,17 @@
 """A run that breaks off while its server is being made leaves no process, no folder and no noise."""
 
+import asyncio
+import contextlib
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+
+from ratiba_action.tenancy.server import choose_server
+from tests.support.eventually import eventually_async
 
 GATE = """
 import asyncio, os, sys, threading
@@ -38,13 +46,54 @@ for thread in threading.enumerate():
 """
 
 
-def test_a_failing_set_up_ends_the_server_that_is_being_made_quietly(tmp_path: Path) -> None:
+@pytest.fixture
+def base() -> Iterator[Path]:
+    """A folder that the server's user can enter, and whose name leaves room for a socket's."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_a_failing_set_up_ends_the_server_that_is_being_made_quietly(tmp_path: Path, base: Path) -> None:
     (tmp_path / "assistant.py").write_text("", encoding="utf-8")
-    with tempfile.TemporaryDirectory() as base:
-        Path(base).chmod(0o755)
-        ended = subprocess.run(
-            [sys.executable, "-c", GATE, str(tmp_path), base], capture_output=True, text=True, check=True, timeout=120
-        )
-        assert "ended with exit code 3" in ended.stdout
-        assert ended.stderr == ""
-        assert list(Path(base).iterdir()) == []
+    ended = subprocess.run(
+        [sys.executable, "-c", GATE, str(tmp_path), str(base)], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert "ended with exit code 3" in ended.stdout
+    assert ended.stderr == ""
+    assert list(base.iterdir()) == []
+
+
+@pytest.mark.parametrize("sign", ["", "initdb.log", "postgres.log"])
+async def test_who_is_cancelled_again_and_again_still_ends_the_program_before_its_folder_is_removed(
+    base: Path, sign: str
+) -> None:
+    """A signal cancels a run's tasks more than once; a program that loses its folder leaves its shared memory."""
+    server = choose_server(None, base)
+    starting = asyncio.ensure_future(server.start())
+
+    async def begun() -> bool:
+        return starting.done() or bool(below(base, f"ratiba-pg-*/{sign}"))
+
+    await eventually_async(begun)
+    assert not starting.done()
+    while not starting.done():
+        starting.cancel()
+        await asyncio.sleep(0)
+    with contextlib.suppress(asyncio.CancelledError):
+        await starting
+    assert (working_for(base), below(base, "*")) == ([], [])
+
+
+def below(folder: Path, pattern: str) -> list[Path]:
+    return [*folder.glob(pattern)]
+
+
+def working_for(folder: Path) -> list[str]:
+    """Command lines of the processes that were given a folder, or work in it."""
+    lines = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            line, place = (process / "cmdline").read_bytes().decode(errors="replace"), (process / "cwd").readlink()
+            lines += [line.replace("\0", " ")] if f"{folder}/" in line or place.is_relative_to(folder) else []
+    return lines

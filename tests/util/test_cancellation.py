@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from ratiba_action.money.reservations import uninterrupted
+from ratiba_action.util.cancellation import finish, uninterrupted
 
 
 async def test_the_result_comes_with_whether_the_caller_was_cancelled() -> None:
@@ -56,3 +56,21 @@ async def test_a_failure_does_not_hide_that_the_caller_was_cancelled() -> None:
     opened.set()
     with pytest.raises(asyncio.CancelledError):
         await task
+
+
+async def test_a_cancellation_goes_on_once_the_work_is_done() -> None:
+    opened, finished = asyncio.Event(), []
+
+    async def work() -> str:
+        await opened.wait()
+        finished.append(True)
+        return "done"
+
+    task = asyncio.ensure_future(finish(work()))
+    await asyncio.sleep(0)
+    task.cancel()
+    opened.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert finished == [True]
+    assert await finish(work()) == "done"
