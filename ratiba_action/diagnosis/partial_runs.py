@@ -82,7 +82,7 @@ def explain(
             the change has a part that is no prompt: for an edited prompt, an answer is missing in any case.
         varying: ids of scenarios whose failure varies by chance; see ``varying_of``. Ignored where ``failed`` is None.
         dropped: mean score of each scenario whose scores fell, and which passes, halfway between base and change.
-        progress: receives a line after each of them.
+        progress: receives a line before the search for what ``failed``, and one after each of its runs.
         max_code: parts of files that are no prompts; a change with more of them is not explained. None for any number.
         reported: receives what is known at the end of all runs.
 
@@ -121,6 +121,8 @@ def explain(
             dropped=dropped,
         )
         before = ledger.spent
+        if failed is not None:
+            progress("Looking for the lines that did it, in more runs with parts of the change taken back …")
         with current().noting():
             scenarios = asyncio.run(runs.causes(failed, reported))
         texts = runs.requests.new_prompt_lines(scenarios, (frozenset(range(len(parts))), 0))
@@ -198,7 +200,6 @@ def with_explanation(
     maximum = (left * _SHARE).quantize(_EXACT, ROUND_FLOOR) if block.budget_usd is None else min(block.budget_usd, left)
     seen: list[Measured] = []
     explanation: Explanation | None = None
-    show("Looking for the lines that did it, in more runs with parts of the change taken back …")
     try:
         with ledger.limited_to(maximum):
             explanation = explain(

@@ -22,12 +22,16 @@ class TwoSampleTest:
 def mann_whitney(first: Sequence[float], second: Sequence[float]) -> TwoSampleTest:
     """U of the first sample (Mann and Whitney 1947); exact for small samples without ties, else corrected for ties.
 
+    Where all values are the same, p is 1. SciPy 1.18 divides by their variance of 0 and returns NaN.
+
     Raises:
         ValueError: a sample is empty.
     """
     from scipy import stats  # half a second, only when samples are compared
 
     _require(first, second)
+    if len({*first, *second}) == 1:
+        return TwoSampleTest(len(first) * len(second) / 2, 1.0)
     found = stats.mannwhitneyu(first, second, alternative="two-sided", method="auto")
     return TwoSampleTest(float(found.statistic), float(found.pvalue))
 

@@ -87,9 +87,11 @@ def test_without_time_nothing_is_looked_for(tmp_path: Path) -> None:
 def test_what_goes_wrong_is_a_note_and_the_verdict_stays(tmp_path: Path) -> None:
     run = gate(tmp_path, RUDE, POLITELY)
     report = run.run().report
-    log = RunLog(RecordedProgress())
-    explained = with_explanation(report, run.inputs(), log, Ledger(Decimal(20)), None, open_session=no_session)
+    log, ledger = RunLog(RecordedProgress()), Ledger(Decimal(20))
+    shown: list[str] = []
+    explained = with_explanation(report, run.inputs(), log, ledger, None, open_session=no_session, show=shown.append)
     assert explained.verdict == report.verdict
+    assert shown == [], "no search has begun"
     assert any(str(note).startswith("Which lines make scenarios fail is not known") for note in log.warnings)
 
 

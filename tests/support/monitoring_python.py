@@ -25,4 +25,4 @@ def monitoring_python() -> str:
     return ""
 
 
-needs_monitoring = pytest.mark.skipif(not monitoring_python(), reason="no Python that monitors lines")
+needs_monitoring = pytest.mark.skipif(not monitoring_python(), reason="no Python from 3.12 on that every user can run")

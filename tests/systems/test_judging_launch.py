@@ -51,6 +51,12 @@ async def score(processes: JudgingProcesses, name: str, judge: ObligingJudge) ->
     return await processes.metric(metric, parameters, judge, question_stride(name)).measure(full_case(), 0.8)
 
 
+@pytest.fixture
+def tmp_path(scratch: Path) -> Path:
+    """Where root runs the tests, what judges is another user's, who cannot enter pytest's own folder."""
+    return scratch
+
+
 @pytest.fixture(autouse=True, scope="module")
 def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
     # Not undone: DeepEval reads its opt-out again when the interpreter ends.

@@ -127,11 +127,13 @@ async def test_a_set_up_of_its_own_is_never_kept(stage: Stage) -> None:
 
 
 async def test_packages_that_were_installed_meanwhile_are_not_missed(stage: Stage, scratch: Path) -> None:
-    (scratch / "a_library.py").write_text("NUMBER = 1\n")
-    options = {"environment": {"PYTHONPATH": str(scratch)}, "preload": ["a_library"]}
+    packages = scratch / "packages"  # the scratch folder itself can only be entered, and Python lists where it looks
+    packages.mkdir()
+    (packages / "a_library.py").write_text("NUMBER = 1\n")
+    options = {"environment": {"PYTHONPATH": str(packages)}, "preload": ["a_library"]}
     kept = await stage.kept(**options)
     assert stage.worker(**options).borrow(kept)
-    (scratch / "a_library.py").write_text("NUMBER = 2\n")
+    (packages / "a_library.py").write_text("NUMBER = 2\n")
     assert not stage.worker(**options).borrow(kept)
 
 

@@ -104,11 +104,11 @@ async def test_what_the_migration_reads_counts_for_every_scenario(
 
 @pytest.mark.usefixtures("given")
 async def test_what_a_framework_reads_while_it_is_preloaded_counts_too(
-    start_worker: StartWorker, open_session: OpenSession, tmp_path: Path
+    start_worker: StartWorker, open_session: OpenSession, scratch: Path
 ) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "elsewhere" / "framework.py").write_text("def load():\n    open('prompts/guest.md').read()\n")
-    environment = {"PYTHONPATH": str(tmp_path / "elsewhere")}
+    (scratch / "elsewhere").mkdir()
+    (scratch / "elsewhere" / "framework.py").write_text("def load():\n    open('prompts/guest.md').read()\n")
+    environment = {"PYTHONPATH": str(scratch / "elsewhere")}
     system = await start_worker(ADAPTER, preload=["framework:load"], environment=environment)
     await system.watch_reads()
     await run(system, open_session, "pass")

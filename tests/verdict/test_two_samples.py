@@ -1,4 +1,6 @@
+import math
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ from statsmodels.stats.nonparametric import rank_compare_2indep
 
 from ratiba_action.verdict.two_samples import (
     CliffsDelta,
+    TwoSampleTest,
     cliffs_delta,
     detectable_delta,
     kolmogorov_smirnov,
@@ -38,6 +41,12 @@ def test_mann_whitneys_u_agrees_with_statsmodels(first: list[float], second: lis
         warnings.simplefilter("ignore", RuntimeWarning)
         share = float(rank_compare_2indep(first, second).prob1)
     assert mann_whitney(first, second).statistic == pytest.approx(share * len(first) * len(second))
+
+
+def test_samples_of_one_value_are_alike_whichever_scipy_compares_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SciPy 1.17 says p = 1, 1.18 says NaN."""
+    monkeypatch.setattr(stats, "mannwhitneyu", lambda *_, **__: SimpleNamespace(statistic=6.0, pvalue=math.nan))
+    assert mann_whitney([1.0] * 4, [1.0] * 3) == TwoSampleTest(6.0, 1.0)
 
 
 @given(SAMPLES, SAMPLES)
