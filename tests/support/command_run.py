@@ -2,7 +2,7 @@
 
 import json
 from argparse import ArgumentParser
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any
@@ -31,20 +31,20 @@ class CommandRun:
     out: str = ""
     err: str = ""
 
-    def __call__(self, *words: str, code: int = 0, **variables: str) -> str:
+    def __call__(self, *words: str, code: int = 0, environment: Mapping[str, str] | None = None) -> str:
         """Run a command to this exit code; returns what it printed.
 
         Args:
-            variables: of the environment, for this command alone.
+            environment: further variables, for this command alone.
         """
-        ended = self.start(words, {**self.environment, **variables})
+        ended = self.start(words, {**self.environment, **(environment or {})})
         self.out, self.err = self.capsys.readouterr()
         assert ended == code, self
         return self.out
 
-    def json(self, *words: str, code: int = 0, **variables: str) -> Any:
+    def json(self, *words: str, code: int = 0, environment: Mapping[str, str] | None = None) -> Any:
         """Run a command with ``--json``."""
-        return json.loads(self(*words, "--json", code=code, **variables))
+        return json.loads(self(*words, "--json", code=code, environment=environment))
 
 
 def start_unguarded(words: Sequence[str], environment: dict[str, str]) -> int:
