@@ -21,9 +21,10 @@ from ratiba_action.systems.judging_launch import open_judging_server
 from ratiba_action.systems.separation import has_landlock
 from ratiba_action.systems.workplace import Surroundings
 from ratiba_action.worker import seccomp
-from tests.support.deepeval_settings import configure_deepeval
 from tests.support.judges import ObligingJudge
 from tests.support.metric_samples import PARAMETERS, full_case
+
+pytestmark = pytest.mark.usefixtures("quiet_deepeval")
 
 KEY = "sk-planted-0123456789abcdef"
 ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": KEY, "GITHUB_TOKEN": KEY, "RATIBA_X": KEY}
@@ -49,12 +50,6 @@ async def score(processes: JudgingProcesses, name: str, judge: ObligingJudge) ->
     parameters = PARAMETERS.get(name) or {}
     metric = load_judged_metric(name, judge, parameters)
     return await processes.metric(metric, parameters, judge, question_stride(name)).measure(full_case(), 0.8)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
-    # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 def processes_of(folder: Path) -> list[Path]:
