@@ -4,7 +4,6 @@ import asyncio
 import gc
 import json
 import os
-import textwrap
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,14 +20,20 @@ def entries(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-ECHO = """
-    class Adapter:
-        def open(self, context):
-            self.context = context
-            return self
-        def send(self, message):
-            return {"text": message[::-1]}
+def says(expression: str, imports: str = "json, os") -> str:
+    """An adapter that answers with the value of an expression."""
+    return f"""
+import {imports}
+class Adapter:
+    def open(self, context):
+        self.context = context
+        return self
+    def send(self, message):
+        return {{"text": {expression}}}
 """
+
+
+ECHO = says("message[::-1]")
 
 
 async def test_a_reply_carries_text_state_payment_tool_calls_and_events(start_worker: StartWorker) -> None:
@@ -56,18 +61,8 @@ async def test_a_reply_carries_text_state_payment_tool_calls_and_events(start_wo
 
 
 async def test_open_is_given_the_scenario_and_its_tenant(start_worker: StartWorker) -> None:
-    system = await start_worker("""
-        import json
-        class Adapter:
-            def open(self, context):
-                self.context = context
-                return self
-            def send(self, message):
-                now = self.context.now
-                return {"text": json.dumps({**vars(self.context), "now": now.isoformat()})}
-    """)
-    session = await open_session(system)
-    context = json.loads((await session.send(Turn(user="?"))).text)
+    system = await start_worker(says("json.dumps({**vars(self.context), 'now': self.context.now.isoformat()})"))
+    context = json.loads(await answer_of(system))
     assert len(context.pop("conversation_id")) == 36
     assert context == {
         "scenario_id": "spa",
@@ -85,19 +80,9 @@ async def test_open_is_given_the_scenario_and_its_tenant(start_worker: StartWork
 
 
 async def test_the_environment_is_an_allow_list_and_what_was_given_by_value(start_worker: StartWorker) -> None:
-    system = await start_worker(
-        """
-        import json, os
-        class Adapter:
-            def open(self, context):
-                return self
-            def send(self, message):
-                return {"text": json.dumps(dict(os.environ))}
-        """,
-        environment={"TZ": "Africa/Nairobi", "FLAG": "on"},
-    )
-    session = await open_session(system, ANTHROPIC_BASE_URL="http://localhost:1")
-    seen = json.loads((await session.send(Turn(user="?"))).text)
+    given = {"TZ": "Africa/Nairobi", "FLAG": "on"}
+    system = await start_worker(says("json.dumps(dict(os.environ))"), environment=given)
+    seen = json.loads(await answer_of(system, ANTHROPIC_BASE_URL="http://localhost:1"))
     basics = {"PATH", "LANG", "HOME", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"}
     unexpected = {name for name in seen if not name.startswith("LC_")} - basics
     assert unexpected == {"TZ", "FLAG", "DATABASE_URL", "ANTHROPIC_BASE_URL"}
@@ -108,22 +93,13 @@ async def test_the_environment_is_an_allow_list_and_what_was_given_by_value(star
 async def test_keys_that_the_configuration_gives_for_other_services_of_aws_come_before_the_gateways(
     start_worker: StartWorker,
 ) -> None:
-    system = await start_worker(
-        """
-        import os
-        class Adapter:
-            def open(self, context):
-                return self
-            def send(self, message):
-                return {"text": os.environ["AWS_ACCESS_KEY_ID"] + " " + os.environ["AWS_SECRET_ACCESS_KEY"]}
-        """,
-        environment={"AWS_ACCESS_KEY_ID": "local-s3"},
-    )
+    shown = says("os.environ['AWS_ACCESS_KEY_ID'] + ' ' + os.environ['AWS_SECRET_ACCESS_KEY']")
+    system = await start_worker(shown, environment={"AWS_ACCESS_KEY_ID": "local-s3"})
     assert await answer_of(system, AWS_ACCESS_KEY_ID="token", AWS_SECRET_ACCESS_KEY="token") == "local-s3 token"
 
 
 async def test_an_event_goes_to_deliver(start_worker: StartWorker) -> None:
-    system = await start_worker(ECHO + "        def deliver(self, event): return {'text': event['rail']}")
+    system = await start_worker(ECHO + "    def deliver(self, event): return {'text': event['rail']}")
     session = await open_session(system)
     assert (await session.send(Turn(event={"type": "payment_callback", "rail": "mpesa"}))).text == "mpesa"
 
@@ -145,7 +121,7 @@ async def test_an_event_that_is_not_json_is_an_error_and_the_conversation_goes_o
 
 
 async def test_a_traceback_shows_the_adapters_own_lines_only(start_worker: StartWorker) -> None:
-    session = await open_session(await start_worker(ECHO.replace("message[::-1]", "1 / 0")))
+    session = await open_session(await start_worker(says("1 / 0")))
     with pytest.raises(WorkerError, match="raised ZeroDivisionError: division by zero") as caught:
         await session.send(Turn(user="?"))
     frames = [line for line in caught.value.problem.splitlines() if line.strip().startswith("File ")]
@@ -153,14 +129,7 @@ async def test_a_traceback_shows_the_adapters_own_lines_only(start_worker: Start
 
 
 async def test_garbage_is_collected_as_the_system_is_used_to(start_worker: StartWorker) -> None:
-    system = await start_worker("""
-        import gc
-        class Adapter:
-            def open(self, context):
-                return self
-            def send(self, message):
-                return {"text": f"{gc.isenabled()} {gc.get_threshold()}"}
-    """)
+    system = await start_worker(says("f'{gc.isenabled()} {gc.get_threshold()}'", "gc"))
     assert await answer_of(system) == f"True {gc.get_threshold()}"
 
 
@@ -179,14 +148,13 @@ async def test_one_event_loop_lasts_for_the_conversation(start_worker: StartWork
 
 async def test_a_synchronous_adapter_may_run_a_loop_of_its_own(start_worker: StartWorker) -> None:
     system = await start_worker(
-        ECHO.replace("message[::-1]", "__import__('asyncio').run(self.late())")
-        + "        async def late(self): return 'late'"
+        says("__import__('asyncio').run(self.late())") + "    async def late(self): return 'late'"
     )
     assert await answer_of(system) == "late"
 
 
 async def test_half_a_surrogate_pair_becomes_the_replacement_character(start_worker: StartWorker) -> None:
-    assert await answer_of(await start_worker(ECHO.replace("message[::-1]", r"'a\ud83d b'"))) == "a\ufffd b"
+    assert await answer_of(await start_worker(says(r"'a\ud83d b'"))) == "a\ufffd b"
 
 
 async def test_migrate_is_given_the_address_as_argument_and_as_variable(start_worker: StartWorker) -> None:
@@ -270,7 +238,7 @@ async def test_set_up_runs_in_the_copy_and_leaves_the_workspace_alone(
     start_worker: StartWorker, tmp_path: Path
 ) -> None:
     setup = ["/bin/sh", "-c", "echo 'WORD = 1' > made.py"]
-    system = await start_worker(ECHO.replace("message[::-1]", "str(__import__('made').WORD)"), setup=setup)
+    system = await start_worker(says("str(__import__('made').WORD)"), setup=setup)
     assert await answer_of(system) == "1"
     assert [path.name for path in (tmp_path / "system").iterdir()] == ["assistant.py"]
 
@@ -337,11 +305,11 @@ async def test_nothing_of_the_worker_is_left_after_close(start_worker: StartWork
 async def test_a_system_beside_another_runs_its_own_files_and_the_first_one_stays_as_it_is(
     start_worker: StartWorker, tmp_path: Path, scratch: Path
 ) -> None:
-    noted = ECHO.replace("message[::-1]", "open('note.txt').read() + __file__")
+    noted = says("open('note.txt').read() + __file__")
     first = await start_worker(noted, scratch=scratch)
     other = tmp_path / "other"
     other.mkdir()
-    (other / "assistant.py").write_text(textwrap.dedent(noted).replace("open('", "'other: ' + open('"))
+    (other / "assistant.py").write_text(noted.replace("open('", "'other: ' + open('"))
     for folder, text in ((other, "one "), (tmp_path / "system", "two ")):
         (folder / "note.txt").write_text(text)
     beside = worker_system(other, beside=first)
@@ -361,7 +329,7 @@ async def test_a_system_beside_another_has_a_home_and_temporary_files_of_its_own
 ) -> None:
     shows = "' '.join([os.path.expanduser('~'), tempfile.gettempdir(), str(len(os.listdir(tempfile.gettempdir())))])"
     noting = f"({shows}, open(os.path.join(tempfile.gettempdir(), 'note'), 'w').close())[0]"
-    source = "import os, tempfile\n" + textwrap.dedent(ECHO.replace("message[::-1]", noting))
+    source = says(noting, "os, tempfile")
     first = await start_worker(source, scratch=scratch)
     other = tmp_path / "other"
     other.mkdir()
@@ -381,12 +349,12 @@ async def test_a_system_beside_another_has_a_home_and_temporary_files_of_its_own
 async def test_a_system_beside_another_with_a_set_up_command_has_a_fork_server_of_its_own(
     start_worker: StartWorker, tmp_path: Path
 ) -> None:
-    source = ECHO.replace("message[::-1]", "open('made.txt').read()")
+    source = says("open('made.txt').read()")
     setup = ["/bin/sh", "-c", "cat word.txt > made.txt"]
     for name in ("system", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "word.txt").write_text(name)
-    (tmp_path / "other" / "assistant.py").write_text(textwrap.dedent(source))
+    (tmp_path / "other" / "assistant.py").write_text(source)
     first = await start_worker(source, setup=setup)
     beside = worker_system(tmp_path / "other", setup=setup, beside=first)
     await beside.start()
