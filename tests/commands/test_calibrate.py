@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -26,13 +26,14 @@ from ratiba_action.model.scenario import Turn
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
 from tests.support.command_run import CommandRun
-from tests.support.deepeval_settings import configure_deepeval
 from tests.support.live_repository import RATES
 from tests.support.model_servers import ModelServer, Received
 from tests.support.provider_faults import Served
 from tests.support.receiver import receiver
 from tests.support.sample_report import sample_report
 from tests.support.served_models import served_models
+
+pytestmark = pytest.mark.usefixtures("quiet_deepeval")
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "calibration"
 KEY = "sk-planted-0123456789abcdef"
@@ -43,12 +44,6 @@ prices:
   claude-opus-5-5: {input_per_million: 5, output_per_million: 25}
   gpt-5.6: {input_per_million: 3, output_per_million: 15}
 """
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
-    # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 @pytest.fixture
@@ -360,15 +355,6 @@ def models() -> Iterator[ModelServer]:
         yield server
 
 
-def keys(models: ModelServer) -> Mapping[str, str]:
-    return {
-        "RATIBA_ANTHROPIC_API_KEY": KEY,
-        "RATIBA_ANTHROPIC_BASE_URL": models.url,
-        "RATIBA_OPENAI_API_KEY": KEY,
-        "RATIBA_OPENAI_BASE_URL": f"{models.url}/v1",
-    }
-
-
 @pytest.mark.processes
 def test_each_judge_is_paid_once_for_each_score_and_together_within_the_budget(
     folder: Path, models: ModelServer, ratiba: CommandRun
@@ -376,20 +362,18 @@ def test_each_judge_is_paid_once_for_each_score_and_together_within_the_budget(
     (folder / "scenarios/calibration/judge_scores.jsonl").unlink()
     path = folder / "scenarios/calibration/human_labelled.yaml"
     path.write_text(path.read_text("utf-8").replace("Bei ya kunyoa", "Mimi 0712 345 432, bei ya kunyoa"), "utf-8")
-    output = ratiba.json(
-        "calibrate", "run", "--budget-usd", "0.30", code=3, environment=keys(models)
-    )  # too small for all
+    output = ratiba.json("calibrate", "run", "--budget-usd", "0.30", code=3, environment=models.environment)
     assert 0 < models.bill.total <= Decimal("0.30")
     assert Decimal(output["spent_usd"]) == models.bill.total
     assert output["missing"] > 0
     assert any("budget" in problem for problem in output["problems"])
-    output = ratiba.json("calibrate", "run", "--budget-usd", "5", environment=keys(models))
+    output = ratiba.json("calibrate", "run", "--budget-usd", "5", environment=models.environment)
     assert output["missing"] == 0
     assert {each["judge"] for each in output["agreements"]} == {"claude-opus-5-5", "gpt-5.6"}
     calls = len(models.received)
     assert calls == 2 * 3 * 12, "what is kept is not asked again"
     assert not any("345 432" in json.dumps(received.body) for received in models.received)
-    ratiba("calibrate", "run", "--budget-usd", "5", environment=keys(models))
+    ratiba("calibrate", "run", "--budget-usd", "5", environment=models.environment)
     assert len(models.received) == calls
 
 

@@ -235,11 +235,7 @@ def test_conversations_are_read_from_langfuse_with_failures_and_feedback(by: str
                 add_feedback(state, trace, "thumbs_up", began + timedelta(minutes=number))
     options = ("--stable", "old", "--canary", "new", "--by", by, "--json")
     with langfuse_server(state) as url:
-        environment = {
-            "RATIBA_LANGFUSE_HOST": url,
-            "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
-            "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
-        }
+        environment = state.environment(url)
         code, out = called(*options, **environment)
         state.mode = Mode.FAILING
         failed_code, failed_out = called(*options, "--seconds", "1", **environment)

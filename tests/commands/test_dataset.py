@@ -20,11 +20,7 @@ def state() -> LangfuseState:
 @pytest.fixture
 def environment(state: LangfuseState) -> Iterator[dict[str, str]]:
     with langfuse_server(state) as host:
-        yield {
-            "RATIBA_LANGFUSE_HOST": host,
-            "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
-            "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
-        }
+        yield state.environment(host)
 
 
 def test_every_step_is_reported_and_done(state: LangfuseState, environment: dict[str, str], ratiba: CommandRun) -> None:

@@ -48,11 +48,7 @@ class Project:
         self.state = state
         self.folder = folder
         self._printed = printed
-        self._environment = {
-            "RATIBA_LANGFUSE_HOST": host,
-            "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
-            "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
-        }
+        self._environment = state.environment(host)
 
     def trace(self, vertical: str = "spa", **metadata: str) -> None:
         reported = {"tenant_id": "nairobi-spa", "vertical": vertical, "customer_name": "Wanjiku Kamau", **metadata}
