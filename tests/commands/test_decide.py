@@ -22,11 +22,11 @@ def base(repository: GitRepository) -> str:
 
 
 @pytest.fixture
-def decide(repository: GitRepository, environment: Environment, ratiba: CommandRun) -> Decide:
+def decide(repository: GitRepository, ratiba: CommandRun) -> Decide:
     """Decide in the repository; returns what is printed as JSON."""
 
     def decided(*options: str, **variables: str) -> dict[str, Any]:
-        given, found = ("--repo", str(repository.folder), *options), environment | variables
+        given, found = ("--repo", str(repository.folder), *options), repository.environment | variables
         printed: dict[str, Any] = ratiba.json("decide", *given, environment=found)
         return printed
 
@@ -61,11 +61,11 @@ def test_the_json_has_the_shape_of_the_contract(
 
 
 def test_the_environment_of_a_workflow_gives_the_defaults(
-    repository: GitRepository, environment: Environment, base: str, tmp_path: Path, ratiba: CommandRun
+    repository: GitRepository, base: str, tmp_path: Path, ratiba: CommandRun
 ) -> None:
     _, event, _, name = pull_request(repository, base, {"README.md": "1"}, tmp_path)
     run_environment = {
-        **environment,
+        **repository.environment,
         "GITHUB_EVENT_PATH": event,
         "GITHUB_EVENT_NAME": name,
         "GITHUB_WORKSPACE": str(repository.folder),
@@ -85,11 +85,11 @@ def test_the_name_of_an_event_is_distinguished_from_its_payload(
 
 
 def test_text_for_people_names_the_pull_request_and_the_reasons(
-    repository: GitRepository, environment: Environment, base: str, tmp_path: Path, ratiba: CommandRun
+    repository: GitRepository, base: str, tmp_path: Path, ratiba: CommandRun
 ) -> None:
     options = pull_request(repository, base, {"app.py": "2"}, tmp_path)
 
-    assert ratiba("decide", "--repo", str(repository.folder), *options, environment=environment) == (
+    assert ratiba("decide", "--repo", str(repository.folder), *options, environment=repository.environment) == (
         "Mode: advisory\nPull request 7 by wanjiku: Warmer greeting\n"
         "- advisory: app.py: matches the rule 'advisory *.py'\n"
     )
@@ -243,10 +243,8 @@ def test_the_mode_option_only_makes_it_stricter(repository: GitRepository, decid
 
 @pytest.mark.parametrize("mode", ["skip", "BLOCKING", "off"])
 @pytest.mark.usefixtures("base")
-def test_an_unknown_mode_is_a_misuse(
-    repository: GitRepository, environment: Environment, mode: str, ratiba: CommandRun
-) -> None:
-    ratiba("decide", "--repo", str(repository.folder), "--mode", mode, code=2, environment=environment)
+def test_an_unknown_mode_is_a_misuse(repository: GitRepository, mode: str, ratiba: CommandRun) -> None:
+    ratiba("decide", "--repo", str(repository.folder), "--mode", mode, code=2, environment=repository.environment)
     assert ratiba.err.startswith(f"ratiba: The mode is {mode!r}")
     assert ratiba.out == ""
 
@@ -292,21 +290,24 @@ def test_an_output_for_the_next_step_names_a_changed_configuration(
 
 @pytest.mark.usefixtures("base")
 def test_outputs_that_cannot_be_written_are_only_a_warning(
-    repository: GitRepository, environment: Environment, tmp_path: Path, ratiba: CommandRun
+    repository: GitRepository, tmp_path: Path, ratiba: CommandRun
 ) -> None:
-    ratiba("decide", "--repo", str(repository.folder), environment={**environment, "GITHUB_OUTPUT": str(tmp_path)})
+    ratiba(
+        "decide",
+        "--repo",
+        str(repository.folder),
+        environment={**repository.environment, "GITHUB_OUTPUT": str(tmp_path)},
+    )
     assert ratiba.out.startswith("Mode: ")
     assert "could not be written" in ratiba.err
 
 
 @pytest.mark.usefixtures("base")
-def test_hostile_names_are_printed_harmlessly(
-    repository: GitRepository, environment: Environment, ratiba: CommandRun
-) -> None:
+def test_hostile_names_are_printed_harmlessly(repository: GitRepository, ratiba: CommandRun) -> None:
     name = "::error::x\n##[error]\x1b[31m\u202e.py"
     repository.write({"a" + name: "1"})
 
-    text = ratiba("decide", "--repo", str(repository.folder), environment=environment)
+    text = ratiba("decide", "--repo", str(repository.folder), environment=repository.environment)
     assert len(text.splitlines()) == 2
     assert not {"\x1b", "\u202e"} & set(text)
     assert "##[" not in text

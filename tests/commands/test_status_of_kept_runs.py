@@ -40,7 +40,7 @@ def test_one_run_is_looked_up_by_the_id_of_its_workflow_run(runs: str, ratiba: C
 def test_without_a_ledger_the_branch_of_the_configuration_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ratiba: CommandRun
 ) -> None:
-    repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "checkout")
     content = packed(render_results(summarise(branch_run(0))).encode())
     commit = repository.commit({"runs/1.json.gz": content})
     repository.git("update-ref", "refs/heads/kept", commit)
