@@ -398,7 +398,7 @@ def write_repository(folder: Path, pull_request: PullRequest) -> None:
     text = text.replace("  model: claude-opus-5-5", "  model: claude-opus-5-5\n  cross_check: null")
     text = re.sub(r"preload: \[.*\]", "preload: [alembic.command, langgraph.checkpoint.postgres.aio]", text)
     configuration.write_text(f"{text}prices: {prices}\n")
-    GitRepository(folder, os.environ["PATH"]).commit({})
+    GitRepository(folder).commit({})
     for edit in pull_request.edits:
         path = folder / edit.path
         before = path.read_text()

@@ -42,7 +42,7 @@ def recording(number: int, calls: int = 6) -> str:
 
 def prepare(folder: Path, files: int, recordings: int) -> Path:
     """A repository whose merge commit changes this many files, with recordings; returns the event's file."""
-    repository = GitRepository(folder / "checkout", os.environ["PATH"])
+    repository = GitRepository(folder / "checkout")
     names = [f"app/part_{number % 50}/module_{number}.py" for number in range(files - 1)]
     recorded = {f"scenarios/recordings/scenario_{number}.jsonl": recording(number) for number in range(recordings)}
     base = repository.commit({**dict.fromkeys(names, "a = 1\n"), **recorded, "uv.lock": lock(1, 100)})

@@ -51,14 +51,14 @@ def write_small(root: Path) -> None:
     for name, text in SMALL.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text, encoding="utf-8")
-    GitRepository(root, os.environ["PATH"]).commit({})
+    GitRepository(root).commit({})
     (root / "bot.py").write_text(BOT.replace("Please", "Kindly"), encoding="utf-8")
 
 
 def write_booking(root: Path) -> None:
     """The booking example with an edit that nobody has committed."""
     copy_booking_example(root)
-    GitRepository(root, os.environ["PATH"]).commit({})
+    GitRepository(root).commit({})
     with (root / EDITED).open("a", encoding="utf-8") as file:
         file.write("\n# An edit.\n")
 

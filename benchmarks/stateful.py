@@ -55,7 +55,7 @@ def write_repository(root: Path, copies: int) -> int:
             count += 1
     for path in recordings.values():
         path.unlink()
-    GitRepository(root, os.environ["PATH"]).commit({})
+    GitRepository(root).commit({})
     return count
 
 

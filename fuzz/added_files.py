@@ -1,6 +1,5 @@
 """Files that a change adds beside an honest regression, so that it is judged by something else than the base's code."""
 
-import os
 import random
 from collections.abc import Mapping
 
@@ -176,7 +175,7 @@ def _gate(case: Case, flavour: str, files: Mapping[str, str]) -> Ended:
             "test": "",
         }[flavour],
     }  # fmt: skip
-    change = ConsumerRepository(source, case.folder / "checkout", os.environ["PATH"], base)
+    change = ConsumerRepository(source, case.folder / "checkout", base)
     change.propose({"adapter.py": ADAPTER.replace("TEXT", '"RUDE"'), **files})
     return gate(case, change)
 

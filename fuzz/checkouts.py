@@ -219,7 +219,7 @@ def hostile_change(
         always: one more.
         commits: False leaves the change in the work tree.
     """
-    change = HostileChange(source, case.folder / "checkout", os.environ["PATH"], more)
+    change = HostileChange(source, case.folder / "checkout", more)
     minimum = ["skip"]
     chosen = case.rng.sample(hazards, case.rng.randint(1, maximum))
 

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import random
 from collections.abc import Mapping
 from typing import Any
@@ -115,9 +114,9 @@ def _proposed(case: Case, evil: str, known: str) -> ConsumerRepository:
     before = rng.choice((REPLAYED, MERGED, MERGED, MERGED, None, "broken: [", _at(rng, known), _at(rng, known)))
     if before is not None:
         base[".github/ratiba.yml"] = before
-    change = ConsumerRepository(source, case.folder / "checkout", os.environ["PATH"], base)
+    change = ConsumerRepository(source, case.folder / "checkout", base)
     change.propose({".github/ratiba.yml": _at(rng, evil), "prompts/x.md": "y\n"})
-    git = GitRepository(change.folder, os.environ["PATH"]).git
+    git = GitRepository(change.folder).git
     git("update-ref", "refs/remotes/origin/main", change.base)  # which every CI system's checkout has
     if rng.random() < 0.2:  # the change itself is checked out, not its merge
         git("checkout", "--quiet", change.head)

@@ -5,7 +5,6 @@ Whatever a hostile system starves the gate of arrives there as a failing operati
 
 import errno
 import json
-import os
 
 from fuzz.case import Case
 from fuzz.deprived import gate
@@ -69,6 +68,6 @@ def transcripts(case: Case) -> ConsumerRepository:
     base: dict[str, str | bytes | None] = {".github/ratiba.yml": "system:\n  replay: {transcripts: transcripts}\n"}
     base |= {f"scenarios/{name}.yaml": SCENARIO.replace("NUMBER", name[-1]) for name in names}
     base |= {f"transcripts/{name}.jsonl": GOOD for name in names}
-    change = ConsumerRepository(source, case.folder / "checkout", os.environ["PATH"], base)
+    change = ConsumerRepository(source, case.folder / "checkout", base)
     change.propose({f"transcripts/{name}.jsonl": POOR for name in names})
     return change

@@ -181,6 +181,6 @@ def proposed(case: Case, files: Mapping[str, str | bytes | None], *, database: b
         "prompts/booking.md": "Book.\n",
         **{f"scenarios/booking_{number}.yaml": SCENARIO.replace("NUMBER", str(number)) for number in range(2)},
     }
-    change = ConsumerRepository(source, case.folder / "checkout", os.environ["PATH"], base)
+    change = ConsumerRepository(source, case.folder / "checkout", base)
     change.propose({"adapter.py": adapter(honest=False), **files})
     return change

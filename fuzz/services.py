@@ -1,6 +1,5 @@
 """What the cases of one process share, started by the first that needs it: a database, forked gates, an image."""
 
-import os
 import subprocess
 import uuid
 from collections.abc import Callable, Iterator
@@ -106,7 +105,7 @@ class Services:
         source = self.folder / "source"
         source.mkdir()
         more: dict[str, str | bytes | None] = {"prompts/greeting.md": "Say Bonjour.\n"}
-        change = HostileChange(source, self.folder / "checkout", os.environ["PATH"], more)
+        change = HostileChange(source, self.folder / "checkout", more)
         change.propose_tree(lambda tree: tree.write({"prompts/greeting.md": "Say Bonsoir.\n"}))
         return change
 

@@ -121,6 +121,17 @@ def forks() -> Iterator["GateForks"]:
         yield started
 
 
+@pytest.fixture(scope="session")
+def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """DeepEval in the tests' own process stays off the network and the checkout.
+
+    It is not undone: DeepEval reads its opt-out again when the interpreter ends.
+    """
+    from tests.support.deepeval_settings import configure_deepeval
+
+    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
+
+
 @pytest.fixture
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits of a twentieth before another try, for tests of what is tried again and not of when."""

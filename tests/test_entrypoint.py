@@ -27,7 +27,7 @@ def entrypoint(folder: Path, *arguments: str, **environment: str) -> subprocess.
 
 @pytest.fixture
 def repository(tmp_path: Path) -> GitRepository:
-    repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "checkout")
     repository.commit({"uv.lock": 'version = 1\n[[package]]\nname = "a"\nversion = "1.0"\n', "package.json": "{}"})
     return repository
 

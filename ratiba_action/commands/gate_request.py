@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, replace
-from functools import cache
 from pathlib import Path
 
 from ratiba_action.commands.gate_options import GateOptions
@@ -44,7 +43,7 @@ def asked_run(
         UsageError: options cannot be used together; or as ``run_request`` does.
     """
     _refuse_contradictions(options, settings)
-    request = _loading_once(authorized(run_request(options, environment, settings, decide_change)))
+    request = authorized(run_request(options, environment, settings, decide_change))
     decided = request.decided
     problems = (
         *decided.wrong_rules,
@@ -148,15 +147,6 @@ def _problems_of_file(out: Path | None) -> tuple[str, ...]:
     return (f"--baseline-out: {str(out)!r} {wrong}. Give a file in a folder that exists.",)
 
 
-def _loading_once(request: RunRequest) -> RunRequest:
-    """The request, in which each file of a named baseline becomes a report once: to be checked, and to compare with."""
-    if request.settings.baseline in (AUTO, NONE):
-        return request
-    from ratiba_action.history.results import load_baseline  # with a named baseline alone
-
-    return replace(request, load_baseline=cache(load_baseline))
-
-
 def _problems_of_baseline(request: RunRequest) -> tuple[str, ...]:
     """Why a baseline that somebody has named cannot be compared with.
 
@@ -165,9 +155,7 @@ def _problems_of_baseline(request: RunRequest) -> tuple[str, ...]:
     named, change = request.settings.baseline, request.decided.change
     if named in (AUTO, NONE):
         return ()
-    found = read_named_baseline(
-        named, request.repository, change.files, git=change.git, pooled=1, load=request.load_baseline
-    )
+    found = read_named_baseline(named, request.repository, change.files, git=change.git, pooled=1)
     if found.runs or found.lost is not None:
         return ()
     wrong = [note.removeprefix(NO_BASELINE) for note in found.notes if note.startswith(NO_BASELINE)]

@@ -31,7 +31,6 @@ from ratiba_action.llm.recordings.reader import read_recordings
 from ratiba_action.metrics.judging.cache_key import metric_version
 from ratiba_action.model.scenario import Assertion, Scenario, Suite
 from ratiba_action.run.configuration_checks import located, unknown_code, unmatched_prompts, unreadable_set_up_files
-from ratiba_action.run.estimating import texts_of_answer
 from ratiba_action.run.evaluation_inputs import configuration_problems, read_suite, tests_of
 from ratiba_action.settings.settings import INPUTS, Settings, read_settings
 from ratiba_action.suite.cases import unused_columns
@@ -223,9 +222,7 @@ def _inspect_recordings(
             unreadable.add(path.stem)
             continue
         judged.setdefault(path.stem, set()).update(scored_metrics(lines))
-        texts[path.stem] = [
-            text for line in lines if isinstance(line, ModelRecording) for text in texts_of_answer(line.response)
-        ]
+        texts[path.stem] = [text for line in lines if isinstance(line, ModelRecording) for text in line.texts()]
         if suite is not None:
             problems += _forbidden(name, find_forbidden(lines, scenarios.get(path.stem), settings.secrets))
             warnings += recording_advice(name, lines, owners, attach)

@@ -120,7 +120,6 @@ def read_named_baseline(
     *,
     git: Git | None = None,
     pooled: int,
-    load: Callable[[bytes], Report] | None = None,
 ) -> FoundBaseline:
     """The runs that a path leads to; whatever is wrong with it is a note.
 
@@ -130,7 +129,6 @@ def read_named_baseline(
         repository: ``owner/name`` that the results must be about; empty where that is not known.
         git: the repository; None where there is none.
         pooled: how many runs at most.
-        load: what reads a report; None for ``load_baseline``.
     """
     path = Path(named)
     edited = _edited(path, root, changed)
@@ -139,7 +137,7 @@ def read_named_baseline(
         found = _of_base(path, root, changed, git) if edited else _of_checkout(path)
         for name, read in found.items():
             try:
-                runs.append(_measured(read(), repository, load))
+                runs.append(_measured(read(), repository))
             except RatibaError as error:
                 notes.append(no_baseline(f"{name!r}: {error.problem}"))
     except (OSError, InfrastructureError) as error:
@@ -176,10 +174,10 @@ def _of_base(path: Path, root: Path, changed: ChangedFiles, git: Git | None) -> 
     return {name: partial(bytes, content) for name, content in contents.items()}
 
 
-def _measured(content: bytes, repository: str, load: Callable[[bytes], Report] | None) -> MeasuredRun:
+def _measured(content: bytes, repository: str) -> MeasuredRun:
     from ratiba_action.history.results import load_baseline, measured_run
 
-    return measured_run((load or load_baseline)(content), repository)
+    return measured_run(load_baseline(content), repository)
 
 
 def _is_results(name: PurePosixPath, place: PurePosixPath) -> bool:

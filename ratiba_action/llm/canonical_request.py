@@ -71,25 +71,3 @@ def plain_number(value: Any) -> Any:
     if isinstance(value, list | tuple):
         return [plain_number(item) for item in value]
     return value
-
-
-def joined_text(content: Any) -> str:
-    """The texts of a message's content, a string or a list of blocks, one a line."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    blocks = [block for block in content if isinstance(block, Mapping)]
-    return "\n".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
-
-
-def last_text_of(messages: Any, role: str) -> str:
-    """The text of the last message of a role that has any text; empty when there is none."""
-    if not isinstance(messages, list):
-        return ""
-    for message in reversed(messages):
-        if isinstance(message, Mapping) and message.get("role") == role:
-            text = joined_text(message.get("content"))
-            if text:
-                return text
-    return ""

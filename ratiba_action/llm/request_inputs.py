@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from itertools import zip_longest
 from typing import Any
 
-from ratiba_action.llm.canonical_request import joined_text, plain_number
+from ratiba_action.llm.canonical_request import plain_number
 from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.recordings.lines import ModelRecording
+from ratiba_action.llm.wire_format import joined_text
 from ratiba_action.model.canonical import canonical_json, digest
 from ratiba_action.model.model_request import ModelRequest
 from ratiba_action.model.values import JsonObject

@@ -123,8 +123,8 @@ class Endpoint(Protocol):
         ...
 
     def last_user_text(self, body: JsonObject) -> str:
-        """The text of the user's last message; empty when there is none."""
-        ...
+        """The text of the user's last message that has any, which results of tools have not; else empty."""
+        return last_user_text_of(body.get("messages"))
 
     def has_given(self, answer: JsonObject) -> bool:
         """Whether a recorded answer is one of this endpoint, by its shape."""
@@ -354,3 +354,25 @@ def refusal(words: str = "") -> JudgeError:
 def misshapen(name: str, value: Any) -> JudgeError:
     """A judge's answer that its format does not allow."""
     return JudgeError(f"The judge's answer has an unexpected {name}: {repr(value)[:_SHOWN]}.", _REMEDY)
+
+
+def joined_text(content: Any) -> str:
+    """The texts of a message's content, a string or a list of blocks, one a line."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    blocks = [block for block in content if isinstance(block, Mapping)]
+    return "\n".join(block["text"] for block in blocks if isinstance(block.get("text"), str))
+
+
+def last_user_text_of(messages: Any) -> str:
+    """The text of the user's last message that has any; empty when there is none."""
+    if not isinstance(messages, list):
+        return ""
+    for message in reversed(messages):
+        if isinstance(message, Mapping) and message.get("role") == "user":
+            text = joined_text(message.get("content"))
+            if text:
+                return text
+    return ""

@@ -269,13 +269,7 @@ def _baseline(run: RunRequest, github: "GithubRepository | None", rules: Rules, 
     change = run.decided.change
     repository = change.subject.repository
     return read_named_baseline(
-        setting,
-        run.repository,
-        change.files,
-        repository,
-        git=change.git,
-        pooled=rules.pooled_runs,
-        load=run.load_baseline,
+        setting, run.repository, change.files, repository, git=change.git, pooled=rules.pooled_runs
     )
 
 

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from ratiba_action.checks.refusal_phrases import has_content, split_claims
 from ratiba_action.config.configuration import JudgeBlock
@@ -45,7 +44,6 @@ from ratiba_action.suite.building import refusal_assertions
 _BY_CLAIM = "faithfulness_by_claim"
 """One question to the judge for each sentence with content."""
 
-_TEXT_KEYS = frozenset({"text", "content", "refusal"})
 _CALLS_OF_A_TEST = 6
 """Judge calls of a test of which nothing is recorded: two metrics of DeepEval."""
 _CALLS_PER_TURN = 3
@@ -312,20 +310,9 @@ def _claims(recorded: Sequence[ModelRecording]) -> int:
     """Sentences with content in the recorded answers of a trial, of the trial that has most."""
     trials: dict[int, int] = {}
     for line in recorded:
-        found = sum(has_content(claim) for text in texts_of_answer(line.response) for claim in split_claims(text))
+        found = sum(has_content(claim) for text in line.texts() for claim in split_claims(text))
         trials[line.trial] = trials.get(line.trial, 0) + found
     return max(trials.values(), default=0)
-
-
-def texts_of_answer(value: Any, key: str = "") -> Iterator[str]:
-    """The texts of an answer, whichever of the providers' shapes it has."""
-    if isinstance(value, str):
-        yield from (value,) if key in _TEXT_KEYS else ()
-        return
-    parts = value.items() if isinstance(value, Mapping) else ((key, item) for item in value)
-    for name, part in parts:
-        if isinstance(part, str | Mapping | list):
-            yield from texts_of_answer(part, name)
 
 
 def _max_turns(scenario: Scenario) -> int:

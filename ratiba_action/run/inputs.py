@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
     from ratiba_action.history.run_history import RunHistory
-    from ratiba_action.model.verdict import Report
     from ratiba_action.systems.judging_launch import JudgingControl
     from ratiba_action.systems.worker_system import WorkerSystem
 
@@ -109,8 +108,6 @@ class RunRequest:
         trials: how often each scenario runs at least.
         started_at: the clock that quarantines are compared with.
         outage: what the run knows of GitHub; see ``GithubApi``.
-        load_baseline: what has read a named baseline already, and gives the same report for the same content; None
-            where nothing has.
         begun_judging: control of what forks the processes that DeepEval runs in, begun before the suite is read;
             None where it was not.
         journal: distinguishes the write-ahead journal from that of the repository's runs; empty for one of those.
@@ -132,7 +129,6 @@ class RunRequest:
     shard_reports: tuple[str, ...] = ()
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     kept: Kept | None = None
-    load_baseline: "Callable[[bytes], Report] | None" = field(default=None, repr=False, compare=False)
     begun_judging: "Future[JudgingControl] | None" = field(default=None, repr=False, compare=False)
     journal: str = ""
     outage: Outage = field(default_factory=Outage, repr=False, compare=False)

@@ -21,11 +21,7 @@ TENANTS = {"amani": TenantFacts(vertical="spa", names=("Wanjiku Kamau",))}
 
 
 def access_to(state: LangfuseState, host: str) -> LangfuseAccess:
-    environment = {
-        "RATIBA_LANGFUSE_HOST": host,
-        "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
-        "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
-    }
+    environment = state.environment(host)
     return required_access(read_settings(environment, {}), environment, "nothing is read")
 
 

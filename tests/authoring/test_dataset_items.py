@@ -57,11 +57,7 @@ class Checkout:
 
     def __init__(self, folder: Path, host: str, state: LangfuseState, capsys: pytest.CaptureFixture[str]) -> None:
         self.folder, self.capsys = folder, capsys
-        self.environment = {
-            "RATIBA_LANGFUSE_HOST": host,
-            "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
-            "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
-        }
+        self.environment = state.environment(host)
 
     def pull(self, *words: str) -> tuple[int, str]:
         code = run(["dataset", "pull", "intents", "--repo", str(self.folder), *words], dict(self.environment))

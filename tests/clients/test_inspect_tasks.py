@@ -110,7 +110,7 @@ async def live(tmp_path: Path) -> AsyncIterator[LiveRepository]:
         small.write("evals/clerk.py", TASKS)
         small.write("evals/prices.py", 'PRICES = {"massage": "40 dollars", "facial": "70 dollars"}\n')
         small.write("evals/greetings.jsonl", json.dumps({"input": "Hello", "target": "welcome", "id": 7}) + "\n")
-        GitRepository(folder, environment["PATH"])
+        GitRepository(folder)
         done = await asyncio.to_thread(small.run, ["import", "inspect", "evals/clerk.py"], folder, environment)
         assert done.returncode == 0, done.stdout + done.stderr
         yield live

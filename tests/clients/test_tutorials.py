@@ -81,7 +81,7 @@ def test_its_commands_pass_and_its_change_is_red(name: str, tmp_path: Path) -> N
     shutil.copytree(_TUTORIALS / name, folder)
     configuration = folder / ".github" / "ratiba.yml"
     configuration.write_text(installed(configuration.read_text(), Path(_CLIENTS or "").absolute()))
-    GitRepository(folder, os.environ["PATH"]).commit({})
+    GitRepository(folder).commit({})
     programs = f"{PROJECT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
     def run(command: str, typed: str = "") -> tuple[int, str]:

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from decimal import Decimal
@@ -19,20 +19,21 @@ import pytest
 import yaml
 
 from ratiba_action.llm.scripted_answers import Step
-from ratiba_action.main import run
 from ratiba_action.model.canonical import digest
 from ratiba_action.model.conversation import Exchange, Reply, Usage
 from ratiba_action.model.measurement import Score, Scored
 from ratiba_action.model.scenario import Turn
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
-from tests.support.deepeval_settings import configure_deepeval
+from tests.support.command_run import CommandRun
 from tests.support.live_repository import RATES
 from tests.support.model_servers import ModelServer, Received
 from tests.support.provider_faults import Served
 from tests.support.receiver import receiver
 from tests.support.sample_report import sample_report
 from tests.support.served_models import served_models
+
+pytestmark = pytest.mark.usefixtures("quiet_deepeval")
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "calibration"
 KEY = "sk-planted-0123456789abcdef"
@@ -45,12 +46,6 @@ prices:
 """
 
 
-@pytest.fixture(autouse=True, scope="module")
-def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
-    # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
-
-
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(EXAMPLE, tmp_path, dirs_exist_ok=True)
@@ -58,10 +53,6 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / ".github/ratiba.yml").write_text(CONFIGURATION)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def calibrate(*options: str, **environment: str) -> int:
-    return run(["calibrate", *options], dict(environment))
 
 
 def kept(folder: Path) -> dict[str, Any]:
@@ -75,63 +66,56 @@ def kept(folder: Path) -> dict[str, Any]:
     [("2026-12-06", 0, False, 0), ("2026-12-07", 1, True, 0), ("2026-12-14", 1, True, 7), ("2027-01-04", 1, True, 28)],
 )
 def test_a_workflow_learns_what_is_due(
-    capsys: pytest.CaptureFixture[str],
     today: str,
     code: int,
     overdue: bool,  # noqa: FBT001 - a case
     days: int,
+    ratiba: CommandRun,
 ) -> None:
-    assert calibrate("due", "--today", today, "--json") == code
-    output = json.loads(capsys.readouterr().out)
+    output = ratiba.json("calibrate", "due", "--today", today, code=code)
     assert (output["overdue"], output["overdue_days"], output["owner"]) == (overdue, days, "Adrian")
     assert output["title"] == "Label the calibration set"
     assert "1 conversation to label" in output["body"]
 
 
 def test_without_a_set_nothing_is_due_and_the_other_tasks_say_how_to_begin(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ratiba: CommandRun
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert calibrate("due") == 0
-    assert "ratiba calibrate add" in capsys.readouterr().out
+    assert "ratiba calibrate add" in ratiba("calibrate", "due")
     for task in ("label", "run", "thresholds"):
-        assert calibrate(task) == 2
-        assert "There is no calibration set" in capsys.readouterr().err
+        ratiba("calibrate", task, code=2)
+        assert "There is no calibration set" in ratiba.err
 
 
-def test_conversations_are_added_once_and_masked(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert calibrate("add", "conversations.jsonl", "--json") == 0
-    assert len(json.loads(capsys.readouterr().out)["added"]) == 2
-    assert calibrate("add", "conversations.jsonl") == 0
-    assert "Added 0 of 2 conversations" in capsys.readouterr().out
+def test_conversations_are_added_once_and_masked(folder: Path, ratiba: CommandRun) -> None:
+    assert len(ratiba.json("calibrate", "add", "conversations.jsonl")["added"]) == 2
+    assert "Added 0 of 2 conversations" in ratiba("calibrate", "add", "conversations.jsonl")
     text = (folder / "scenarios/calibration/human_labelled.yaml").read_text("utf-8")
     assert "Achieng" not in text
     assert "345 432" not in text
 
 
 def test_a_person_is_asked_one_by_one_and_what_was_said_is_kept(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    folder: Path, monkeypatch: pytest.MonkeyPatch, ratiba: CommandRun
 ) -> None:
-    assert calibrate("add", "conversations.jsonl") == 0
+    ratiba("calibrate", "add", "conversations.jsonl")
     monkeypatch.setattr(sys, "stdin", io.StringIO("s\n9\nfour\n4\n3\n5\n1\nq\n"))
-    assert calibrate("label", "--by", "Njeri", "--today", "2026-12-07") == 0
-    printed = capsys.readouterr()
-    assert "Labelled 1; 2 left" in printed.out
-    assert "customer: Mimi ni" in printed.err
+    ratiba("calibrate", "label", "--by", "Njeri", "--today", "2026-12-07")
+    assert "Labelled 1; 2 left" in ratiba.out
+    assert "customer: Mimi ni" in ratiba.err
     skipped, labelled, stopped = kept(folder)["conversations"][-3:]
     assert "labels" not in skipped
     assert "labels" not in stopped, "half of the numbers are none"
     (label,) = labelled["labels"]
     assert (label["by"], str(label["day"]), list(label["scores"].values())) == ("Njeri", "2026-12-07", [4, 3, 5])
-    assert calibrate("due", "--today", "2026-12-08") == 0
+    ratiba("calibrate", "due", "--today", "2026-12-08")
 
 
-def test_a_form_holds_the_conversations_and_its_labels_are_read(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_form_holds_the_conversations_and_its_labels_are_read(folder: Path, ratiba: CommandRun) -> None:
     path = folder / "scenarios/calibration/human_labelled.yaml"
     path.write_text(path.read_text("utf-8").replace("Naweza kuja na rafiki?", "</script><b>Naweza?"), "utf-8")
-    assert calibrate("label", "--form", "form.html") == 0
+    ratiba("calibrate", "label", "--form", "form.html")
     page = (folder / "form.html").read_text("utf-8")
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     (conversation,) = json.loads(data)["conversations"]
@@ -140,41 +124,39 @@ def test_a_form_holds_the_conversations_and_its_labels_are_read(
     line = f"- {{id: {conversation['id']}, by: Njeri, day: 2026-11-07, scores: {scores}}}\n"
     before = path.read_bytes()
     (folder / "labels.yaml").write_text(f"labels:\n{line}- {{id: cal_x, by: N, day: 2026-11-07, scores: {{a: 1}}}}\n")
-    assert calibrate("label", "--from", "labels.yaml") == 2
-    assert "labels.yaml:3: The calibration set has no conversation 'cal_x'" in capsys.readouterr().err
+    ratiba("calibrate", "label", "--from", "labels.yaml", code=2)
+    assert "labels.yaml:3: The calibration set has no conversation 'cal_x'" in ratiba.err
     assert path.read_bytes() == before, "all labels or none"
     (folder / "labels.yaml").write_text(f"labels:\n{line}")
-    assert calibrate("label", "--from", "labels.yaml") == 0
+    ratiba("calibrate", "label", "--from", "labels.yaml")
     assert kept(folder)["conversations"][-1]["labels"][0]["by"] == "Njeri"
 
 
-def test_a_label_of_a_day_to_come_is_refused_with_its_line(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_label_of_a_day_to_come_is_refused_with_its_line(folder: Path, ratiba: CommandRun) -> None:
     before = kept(folder)
     name = before["conversations"][-1]["id"]
     scores = "{intent comprehension: 5, response naturalness: 4, cultural appropriateness: 3}"
     (folder / "labels.yaml").write_text(f"labels:\n- {{id: {name}, by: N, day: 2099-01-01, scores: {scores}}}\n")
-    assert calibrate("label", "--from", "labels.yaml", "--today", "2026-11-25") == 2
-    assert "labels.yaml:2: day: 2099-01-01 is after today, 2026-11-25" in capsys.readouterr().err
+    ratiba("calibrate", "label", "--from", "labels.yaml", "--today", "2026-11-25", code=2)
+    assert "labels.yaml:2: day: 2099-01-01 is after today, 2026-11-25" in ratiba.err
     assert kept(folder) == before
 
 
-def test_a_long_id_of_a_conversation_is_cut(folder: Path) -> None:
+def test_a_long_id_of_a_conversation_is_cut(folder: Path, ratiba: CommandRun) -> None:
     turns = [{"role": "user", "content": "Habari"}, {"role": "assistant", "content": "Karibu sana"}]
     (folder / "long.jsonl").write_text(json.dumps({"id": "x" * 150, "messages": turns}) + "\n")
-    assert calibrate("add", "long.jsonl") == 0
+    ratiba("calibrate", "add", "long.jsonl")
     assert len(kept(folder)["conversations"][-1]["source"]) == 100
 
 
-def test_kept_scores_need_no_key(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert calibrate("run", "--recorded", "--json") == 0
-    output = json.loads(capsys.readouterr().out)
+def test_kept_scores_need_no_key(folder: Path, ratiba: CommandRun) -> None:
+    output = ratiba.json("calibrate", "run", "--recorded")
     assert [each["status"] for each in output["agreements"]] == ["uncalibrated"] * 3
     assert output["agreements"][0]["advice"].startswith("Label 18 more conversations")
     assert (output["missing"], output["spent_usd"], output["agreements"][0]["n"]) == (0, "0", 12)
-    assert calibrate("thresholds") == 0
-    assert "of the good conversations: 8 are labelled, and at least 59 are needed." in capsys.readouterr().out
+    assert "of the good conversations: 8 are labelled, and at least 59 are needed." in ratiba("calibrate", "thresholds")
     assert not (folder / "thresholds.json").exists(), "it writes nothing unless told"
-    assert calibrate("thresholds", "--write", "thresholds.json") == 0
+    ratiba("calibrate", "thresholds", "--write", "thresholds.json")
     assert len(json.loads((folder / "thresholds.json").read_text("utf-8"))["thresholds"]) == 3
 
 
@@ -204,11 +186,10 @@ def labels_like(folder: Path, pairs: Sequence[tuple[int, float]], kappa: str = "
 
 @pytest.mark.parametrize(("kappa", "status"), [("quadratic", "biased"), ("unweighted", "below")])
 def test_a_judge_that_is_never_right_is_not_calibrated(
-    folder: Path, capsys: pytest.CaptureFixture[str], kappa: str, status: str
+    folder: Path, kappa: str, status: str, ratiba: CommandRun
 ) -> None:
     labels_of_forty(folder, kappa)
-    assert calibrate("run", "--recorded") == 1
-    printed = capsys.readouterr().out
+    printed = ratiba("calibrate", "run", "--recorded", code=1)
     assert f"opus, tone: {status}, n = 40" in printed
     assert "quadratic kappa 0.80" in printed
     assert "exactly the label 0.20, bias 0.80 (95 %:" in printed
@@ -216,53 +197,50 @@ def test_a_judge_that_is_never_right_is_not_calibrated(
 
 
 def test_it_says_what_people_would_give_the_golden_set_and_how_many_more_labels_halve_the_interval(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, ratiba: CommandRun
 ) -> None:
     labels_of_forty(folder, "quadratic")
     golden_run(folder, [0.5 + number / 40 for number in range(12)])
-    assert calibrate("thresholds", "--results", "golden.json") == 0
+    ratiba("calibrate", "thresholds", "--results", "golden.json")
     shown = r"people would give the golden set 0\.\d\d on average \(95 %: 0\.\d\d to 0\.\d\d\)"
     counted = r", by 40 labels and 12 scenarios\. \d+ more labels halve this interval\."
-    assert re.search(shown + counted, capsys.readouterr().out)
+    assert re.search(shown + counted, ratiba.out)
 
 
 def test_what_people_would_give_the_golden_set_has_no_interval_where_labels_do_not_vary(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, ratiba: CommandRun
 ) -> None:
     labels_like(folder, [(4, 1.0)] * 30)
     golden_run(folder, [1.0] * 12)
-    assert calibrate("thresholds", "--results", "golden.json") == 0
     assert (
         "people would give the golden set 0.75 on average, by 30 labels and 12 scenarios. There is no interval: these "
         "labels do not show how far the judge is from people there. Label conversations of other quality."
-    ) in capsys.readouterr().out
+    ) in ratiba("calibrate", "thresholds", "--results", "golden.json")
 
 
 @pytest.mark.parametrize(("head", "differs"), [(0.75, False), (1.0, True)])
 def test_it_compares_the_judges_bias_on_base_and_change_where_people_labelled_both(
-    folder: Path, capsys: pytest.CaptureFixture[str], head: float, *, differs: bool
+    folder: Path, head: float, ratiba: CommandRun, *, differs: bool
 ) -> None:
     both_arms_labelled(folder, head)
-    assert calibrate("thresholds", "--results", "golden.json") == 0
-    printed = capsys.readouterr().out
+    printed = ratiba("calibrate", "thresholds", "--results", "golden.json")
     bias = round(100 * (head - 0.75))
     shown = f"is +0 points on the base (12 labels) and {bias:+} on the change (12 labels)"
     assert f"tone, base and change of that run: its score minus people's {shown}" in printed
     assert ("compare the labels of both" in printed) is differs
-    assert calibrate("thresholds", "--results", "golden.json", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["bias_difference"]["tone"]["differs"] is differs
+    assert (
+        ratiba.json("calibrate", "thresholds", "--results", "golden.json")["bias_difference"]["tone"]["differs"]
+        is differs
+    )
 
 
-def test_conversations_of_both_arms_of_a_run_are_added_to_be_labelled(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_conversations_of_both_arms_of_a_run_are_added_to_be_labelled(folder: Path, ratiba: CommandRun) -> None:
     both_arms_labelled(folder, 1.0)
     (folder / "scenarios/calibration/human_labelled.yaml").write_text("owner: A\ncriteria: {tone: {}}\n")
-    assert calibrate("add", "--results", "golden.json") == 0
-    assert "Added 10 of 24 conversations" in capsys.readouterr().out
+    assert "Added 10 of 24 conversations" in ratiba("calibrate", "add", "--results", "golden.json")
     added = kept(folder)["conversations"]
     assert {each["source"].partition(":")[0] for each in added} == {"base", "head"}
-    assert calibrate("add", "--results", "golden.json", "--max", "100") == 0
+    ratiba("calibrate", "add", "--results", "golden.json", "--max", "100")
     assert len(kept(folder)["conversations"]) == 24, "the ten are not added again"
 
 
@@ -284,13 +262,12 @@ def both_arms_labelled(folder: Path, head: float) -> None:
 
 
 def test_a_judge_that_fails_too_many_good_conversations_is_no_question_of_how_many_are_labelled(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, ratiba: CommandRun
 ) -> None:
     labels_like(folder, [(5, 0.9)] * 60 + [(5, 0.0)] * 15)
-    assert calibrate("thresholds") == 0
     assert (
         "No threshold is proven to fail at most 5 % of the good conversations: even the lowest, 0.05, fails 15 of 75."
-    ) in capsys.readouterr().out
+    ) in ratiba("calibrate", "thresholds")
 
 
 def golden_run(folder: Path, scores: Sequence[float]) -> None:
@@ -309,19 +286,18 @@ def golden_run(folder: Path, scores: Sequence[float]) -> None:
     (folder / "golden.json").write_text(run)
 
 
-def test_the_report_of_a_run_is_written_again_with_a_plot_of_the_thresholds(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_of_a_run_is_written_again_with_a_plot_of_the_thresholds(folder: Path, ratiba: CommandRun) -> None:
     path = folder / "ratiba-report/report.html"
-    assert calibrate("thresholds", "--html", str(path)) == 2
-    assert "--html writes the report of a run of the golden set, and there is none." in capsys.readouterr().err
+    ratiba("calibrate", "thresholds", "--html", str(path), code=2)
+    assert "--html writes the report of a run of the golden set, and there is none." in ratiba.err
     assert not path.exists()
     path.parent.mkdir()
     (path.parent / "results.json").write_text(render_results(summarise(sample_report())))
     secret = "cultural appropriateness"
     options = ("--html", str(path), "--write", "found.json", "--results", "ratiba-report")
-    assert calibrate("thresholds", *options, RATIBA_OPENAI_API_KEY=secret) == 0
-    assert f"Wrote {path}." in capsys.readouterr().out
+    assert f"Wrote {path}." in ratiba(
+        "calibrate", "thresholds", *options, environment={"RATIBA_OPENAI_API_KEY": secret}
+    )
     page = path.read_text("utf-8")
     assert "Thresholds of the judges" in page
     assert "spa_booking" in page, "it is the report of the run"
@@ -360,13 +336,11 @@ def test_the_report_of_a_run_is_written_again_with_a_plot_of_the_thresholds(
         (("due", "--repo", "nowhere"), "There is no folder"),
     ],
 )
-def test_wrong_options_are_refused(
-    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], message: str
-) -> None:
+def test_wrong_options_are_refused(folder: Path, options: tuple[str, ...], message: str, ratiba: CommandRun) -> None:
     (folder / "broken.jsonl").write_text('{"messages": [{"role": "user", "content": "a"}]}\n{"messages"\n')
     before = kept(folder)
-    assert calibrate(*options) == 2
-    assert message in capsys.readouterr().err
+    ratiba("calibrate", *options, code=2)
+    assert message in ratiba.err
     assert kept(folder) == before
 
 
@@ -381,54 +355,43 @@ def models() -> Iterator[ModelServer]:
         yield server
 
 
-def keys(models: ModelServer) -> Mapping[str, str]:
-    return {
-        "RATIBA_ANTHROPIC_API_KEY": KEY,
-        "RATIBA_ANTHROPIC_BASE_URL": models.url,
-        "RATIBA_OPENAI_API_KEY": KEY,
-        "RATIBA_OPENAI_BASE_URL": f"{models.url}/v1",
-    }
-
-
 @pytest.mark.processes
 def test_each_judge_is_paid_once_for_each_score_and_together_within_the_budget(
-    folder: Path, models: ModelServer, capsys: pytest.CaptureFixture[str]
+    folder: Path, models: ModelServer, ratiba: CommandRun
 ) -> None:
     (folder / "scenarios/calibration/judge_scores.jsonl").unlink()
     path = folder / "scenarios/calibration/human_labelled.yaml"
     path.write_text(path.read_text("utf-8").replace("Bei ya kunyoa", "Mimi 0712 345 432, bei ya kunyoa"), "utf-8")
-    assert calibrate("run", "--budget-usd", "0.30", "--json", **keys(models)) == 3, "the budget is too small for all"
-    output = json.loads(capsys.readouterr().out)
+    output = ratiba.json("calibrate", "run", "--budget-usd", "0.30", code=3, environment=models.environment)
     assert 0 < models.bill.total <= Decimal("0.30")
     assert Decimal(output["spent_usd"]) == models.bill.total
     assert output["missing"] > 0
     assert any("budget" in problem for problem in output["problems"])
-    assert calibrate("run", "--budget-usd", "5", "--json", **keys(models)) == 0
-    output = json.loads(capsys.readouterr().out)
+    output = ratiba.json("calibrate", "run", "--budget-usd", "5", environment=models.environment)
     assert output["missing"] == 0
     assert {each["judge"] for each in output["agreements"]} == {"claude-opus-5-5", "gpt-5.6"}
     calls = len(models.received)
     assert calls == 2 * 3 * 12, "what is kept is not asked again"
     assert not any("345 432" in json.dumps(received.body) for received in models.received)
-    calibrate("run", "--budget-usd", "5", **keys(models))
+    ratiba("calibrate", "run", "--budget-usd", "5", environment=models.environment)
     assert len(models.received) == calls
 
 
 @pytest.mark.usefixtures("folder")
 def test_an_overdue_session_is_an_alert_where_it_is_listed_and_a_server_that_is_away_only_warns(
-    capsys: pytest.CaptureFixture[str],
+    ratiba: CommandRun,
 ) -> None:
     with receiver() as slack:
         variables = {"RATIBA_SLACK_WEBHOOK_URL": f"{slack.address}/hook"}
-        assert calibrate("due", "--today", "2026-12-06", **variables) == 0
-        assert calibrate("due", "--today", "2026-12-14", **variables) == 1
+        ratiba("calibrate", "due", "--today", "2026-12-06", environment=variables)
+        ratiba("calibrate", "due", "--today", "2026-12-14", code=1, environment=variables)
         Path(".github/ratiba.yml").write_text(f"{CONFIGURATION}notifications: {{events: [failed]}}\n")
-        assert calibrate("due", "--today", "2026-12-14", **variables) == 1
+        ratiba("calibrate", "due", "--today", "2026-12-14", code=1, environment=variables)
         (posted,) = slack.posted
     assert "session of 2026-12-07 is overdue by 7 days" in str(posted.body)
     Path(".github/ratiba.yml").write_text(CONFIGURATION)
-    assert calibrate("due", "--today", "2026-12-14", **variables) == 1
-    assert "The notification was not sent" in capsys.readouterr().err
+    ratiba("calibrate", "due", "--today", "2026-12-14", code=1, environment=variables)
+    assert "The notification was not sent" in ratiba.err
 
 
 _FILL = """
@@ -446,12 +409,12 @@ _HOSTILE = "</script><script>window.attacked='yes'</script><img src=x onerror=\"
 
 @pytest.mark.processes
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="chromium is not installed")
-def test_what_a_person_fills_into_the_form_is_read_and_hostile_text_is_inert(folder: Path) -> None:
+def test_what_a_person_fills_into_the_form_is_read_and_hostile_text_is_inert(folder: Path, ratiba: CommandRun) -> None:
     path = folder / "scenarios/calibration/human_labelled.yaml"
     content = kept(folder)
     content["conversations"][-1]["turns"][0]["user"] = _HOSTILE
     path.write_text(yaml.safe_dump(content, sort_keys=False, allow_unicode=True), "utf-8")
-    assert calibrate("label", "--form", "form.html") == 0
+    ratiba("calibrate", "label", "--form", "form.html")
     page = folder / "form.html"
     page.write_text(page.read_text("utf-8").replace("</body>", _FILL), "utf-8")
     browser = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder / 'profile'}"]
@@ -462,7 +425,7 @@ def test_what_a_person_fills_into_the_form_is_read_and_hostile_text_is_inert(fol
     labels, attacked = json.loads(html.unescape(reported))
     assert attacked == "inert"
     (folder / "labels.yaml").write_text(labels, "utf-8")
-    assert calibrate("label", "--from", "labels.yaml") == 0, labels
+    ratiba("calibrate", "label", "--from", "labels.yaml")
     (label,) = kept(folder)["conversations"][-1]["labels"]
     assert (label["by"], list(label["scores"].values())) == ('Nje"ri: {x}', [1, 2, 3])
 

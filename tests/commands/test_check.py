@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from ratiba_action.main import run
+from tests.support.command_run import CommandRun
 
 RULES = """\
 language: sw
@@ -31,14 +31,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def check(*options: str, **environment: str) -> int:
-    return run(["check", "--rules", "checks.yaml", *options], dict(environment))
+CHECK = ("check", "--rules", "checks.yaml")
 
 
 @pytest.mark.usefixtures("folder")
-def test_a_blocked_answer_is_exit_1_and_has_its_reasons(capsys: pytest.CaptureFixture[str]) -> None:
-    assert check("answers.jsonl", "--json", RATIBA_GITHUB_TOKEN="hemlock-9") == 1
-    printed = capsys.readouterr().out
+def test_a_blocked_answer_is_exit_1_and_has_its_reasons(ratiba: CommandRun) -> None:
+    printed = ratiba(*CHECK, "answers.jsonl", "--json", code=1, environment={"RATIBA_GITHUB_TOKEN": "hemlock-9"})
     report = json.loads(printed)
     assert report["counts"] == {"pass": 1, "flag": 1, "block": 1}
     assert [(each["line"], each["action"], each["flagged"], each["blocked"]) for each in report["answers"]] == [
@@ -52,18 +50,17 @@ def test_a_blocked_answer_is_exit_1_and_has_its_reasons(capsys: pytest.CaptureFi
         assert secret not in printed
 
 
-def test_a_former_name_of_a_key_is_warned_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_former_name_of_a_key_is_warned_of(folder: Path, ratiba: CommandRun) -> None:
     share = "  - {metric: ReplyLanguageMetric, threshold: 1.0, with: {least_share: 0.5}}\n"
     (folder / "checks.yaml").write_text(RULES + share)
-    check("answers.jsonl")
+    ratiba(*CHECK, "answers.jsonl", code=1)
     warned = "ratiba: Keys have new names: checks.yaml:6: assertions.1.with.least_share is now min_share."
-    assert capsys.readouterr().err.startswith(warned)
+    assert ratiba.err.startswith(warned)
 
 
 @pytest.mark.usefixtures("folder")
-def test_people_read_what_failed_and_where_the_rule_stands(capsys: pytest.CaptureFixture[str]) -> None:
-    assert check("answers.jsonl") == 1
-    printed = capsys.readouterr().out
+def test_people_read_what_failed_and_where_the_rule_stands(ratiba: CommandRun) -> None:
+    printed = ratiba(*CHECK, "answers.jsonl", code=1)
     assert printed.startswith("3 answers: 1 passed, 1 flagged, 1 blocked. Slowest: ")
     assert "block: must_not_contain: expected no reply of any turn has 'dhamana' (case is ignored)" in printed
     assert "(checks.yaml:3)" in printed
@@ -71,17 +68,16 @@ def test_people_read_what_failed_and_where_the_rule_stands(capsys: pytest.Captur
 
 @pytest.mark.usefixtures("folder")
 def test_one_answer_is_given_by_options_and_standard_input_is_read(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, ratiba: CommandRun
 ) -> None:
-    assert check("--question", "Bei?", "--answer", "Ni KES 2,500.", "--context", "a") == 0
+    ratiba(*CHECK, "--question", "Bei?", "--answer", "Ni KES 2,500.", "--context", "a")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(json.dumps(ANSWERS[1]).encode())))
-    assert check("-") == 0
-    assert "0 passed, 1 flagged" in capsys.readouterr().out
+    assert "0 passed, 1 flagged" in ratiba(*CHECK, "-")
 
 
-def test_events_are_appended(folder: Path) -> None:
+def test_events_are_appended(folder: Path, ratiba: CommandRun) -> None:
     for _ in range(2):
-        assert check("answers.jsonl", "--events", "events.jsonl") == 1
+        ratiba(*CHECK, "answers.jsonl", "--events", "events.jsonl", code=1)
     lines = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
     assert [line["data"]["flag"] for line in lines] == ["flagged", "blocked"] * 2
     assert "733 111" not in (folder / "events.jsonl").read_text()
@@ -101,12 +97,11 @@ def test_events_are_appended(folder: Path) -> None:
     ],
 )
 def test_a_mistake_in_the_answers_is_reported_and_nothing_is_checked(
-    folder: Path, capsys: pytest.CaptureFixture[str], content: str, wrong: str
+    folder: Path, content: str, wrong: str, ratiba: CommandRun
 ) -> None:
     (folder / "answers.jsonl").write_text(content)
-    assert check("answers.jsonl", "--events", "events.jsonl") == 2
-    captured = capsys.readouterr()
-    assert (captured.out, wrong in captured.err) == ("", True)
+    ratiba(*CHECK, "answers.jsonl", "--events", "events.jsonl", code=2)
+    assert (ratiba.out, wrong in ratiba.err) == ("", True)
     assert not (folder / "events.jsonl").exists()
 
 
@@ -123,24 +118,21 @@ def test_a_mistake_in_the_answers_is_reported_and_nothing_is_checked(
         (("answers.jsonl", "--budget-usd", "-1"), "budget-usd"),
     ],
 )
-def test_a_wrong_option_is_exit_2(
-    folder: Path, capsys: pytest.CaptureFixture[str], options: tuple[str, ...], wrong: str
-) -> None:
+def test_a_wrong_option_is_exit_2(folder: Path, options: tuple[str, ...], wrong: str, ratiba: CommandRun) -> None:
     (folder / "answers.csv").write_text("question,answer\na,b\n")
-    assert check(*options) == 2
-    assert wrong in capsys.readouterr().err
+    ratiba(*CHECK, *options, code=2)
+    assert wrong in ratiba.err
 
 
-def test_a_judge_without_a_key_is_exit_3(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_judge_without_a_key_is_exit_3(folder: Path, ratiba: CommandRun) -> None:
     (folder / "checks.yaml").write_text("language: sw\nassertions:\n  - {metric: CoherenceMetric, threshold: 0.7}\n")
     (folder / ".github").mkdir()
     (folder / ".github" / "ratiba.yml").write_text("system: {adapter: 'a:A'}\n")
-    assert check("answers.jsonl", "--judge") == 3
-    assert "no key" in capsys.readouterr().err
+    ratiba(*CHECK, "answers.jsonl", "--judge", code=3)
+    assert "no key" in ratiba.err
 
 
-def test_the_example_is_what_the_page_says(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_example_is_what_the_page_says(monkeypatch: pytest.MonkeyPatch, ratiba: CommandRun) -> None:
     monkeypatch.chdir(Path(__file__).parents[2] / "examples" / "inline_checks")
-    assert check("answers.jsonl", "--json") == 1
-    actions = [answer["action"] for answer in json.loads(capsys.readouterr().out)["answers"]]
+    actions = [answer["action"] for answer in ratiba.json(*CHECK, "answers.jsonl", code=1)["answers"]]
     assert actions == ["pass", "flag", "block"]

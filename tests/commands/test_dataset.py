@@ -1,6 +1,5 @@
 """``ratiba dataset verify``: each step is done on the server and told."""
 
-import json
 from collections.abc import Iterator
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
 from ratiba_action.main import run
+from tests.support.command_run import CommandRun
 from tests.support.langfuse_server import LangfuseState, Mode, langfuse_server
 from tests.support.langfuse_state import NEWEST, older_langfuse
 
@@ -20,18 +20,11 @@ def state() -> LangfuseState:
 @pytest.fixture
 def environment(state: LangfuseState) -> Iterator[dict[str, str]]:
     with langfuse_server(state) as host:
-        yield {
-            "RATIBA_LANGFUSE_HOST": host,
-            "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
-            "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
-        }
+        yield state.environment(host)
 
 
-def test_every_step_is_reported_and_done(
-    state: LangfuseState, environment: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(["dataset", "verify"], environment) == 0
-    output = capsys.readouterr().out
+def test_every_step_is_reported_and_done(state: LangfuseState, environment: dict[str, str], ratiba: CommandRun) -> None:
+    output = ratiba("dataset", "verify", environment=environment)
     assert output.splitlines() == [
         "ok: it answers, with version 4.59.0",
         "ok: the keys open the project 'project-of-the-gate'",
@@ -53,11 +46,10 @@ def test_it_can_be_done_again_and_leaves_another_trace(state: LangfuseState, env
 
 
 def test_a_server_that_shows_nothing_is_reported(
-    state: LangfuseState, environment: dict[str, str], capsys: pytest.CaptureFixture[str]
+    state: LangfuseState, environment: dict[str, str], ratiba: CommandRun
 ) -> None:
     state.visible = False
-    assert run(["dataset", "verify", "--seconds", "10", "--json"], environment) == 3
-    output = json.loads(capsys.readouterr().out)
+    output = ratiba.json("dataset", "verify", "--seconds", "10", code=3, environment=environment)
     assert output["problem"] == "the trace cannot be read back"
     assert output["steps"][-1] == "a trace with 2 spans and 2 scores was taken"
 
@@ -96,12 +88,17 @@ def test_a_server_that_cannot_say_what_it_has_fails(capsys: pytest.CaptureFixtur
     assert output[-1] == f"failed: the trace was sent and not verified: there is {neither}"
 
 
-def test_a_server_that_fails_is_reported(
-    state: LangfuseState, environment: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_that_fails_is_reported(state: LangfuseState, environment: dict[str, str], ratiba: CommandRun) -> None:
     state.mode = Mode.FAILING
+<<<<<<< HEAD
     assert run(["dataset", "verify", "--seconds", "60"], environment) == 3
     assert capsys.readouterr().out == "failed: it answered with status 500\n"
+=======
+    assert (
+        ratiba("dataset", "verify", "--seconds", "2", code=3, environment=environment)
+        == "failed: it answered with status 500\n"
+    )
+>>>>>>> h-less
 
 
 @pytest.mark.parametrize(

@@ -78,7 +78,6 @@ def pull(proposal: Proposal, base: str, head: str) -> Pull:
 @pytest.mark.parametrize("proposal", PROPOSALS, ids=lambda proposal: proposal.branch.replace("/", "-"))
 def test_the_locked_versions_choose_the_mode_whoever_proposes_them(
     repository: GitRepository,
-    environment: dict[str, str],
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
     proposal: Proposal,
@@ -88,7 +87,7 @@ def test_the_locked_versions_choose_the_mode_whoever_proposes_them(
     path = tmp_path / "event.json"
     path.write_text(json.dumps(bot_event(pull(proposal, base, head))))
     arguments = ["decide", "--json", "--repo", str(repository.folder), "--event", str(path)]
-    assert run([*arguments, "--event-name", "pull_request"], environment) == 0
+    assert run([*arguments, "--event-name", "pull_request"], repository.environment) == 0
     printed = json.loads(capsys.readouterr().out)
     found = frozenset((one["package"], one["change"]) for one in printed["dependencies"] if one["file"] == LOCK)
     assert (printed["mode"], found) == (proposal.mode, proposal.changes)

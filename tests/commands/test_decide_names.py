@@ -62,9 +62,7 @@ def put(repository: GitRepository, files: Mapping[str, Content]) -> str:
 
 
 @pytest.fixture
-def decide(
-    repository: GitRepository, environment: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Decide:
+def decide(repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Decide:
     """Decide about a pull request, given its base's files and those that it writes."""
 
     def decided(base: Mapping[str, Any], head: Mapping[str, Any], *options: str) -> dict[str, Any]:
@@ -73,7 +71,7 @@ def decide(
         event = tmp_path / "event.json"
         event.write_text(json.dumps(pull_request_event(before, after, files=len(head))))
         arguments = ["decide", "--json", "--repo", str(repository.folder), "--event", str(event)]
-        assert run([*arguments, "--event-name", "pull_request", *options], environment) == 0
+        assert run([*arguments, "--event-name", "pull_request", *options], repository.environment) == 0
         printed: dict[str, Any] = json.loads(capsys.readouterr().out)
         return printed
 

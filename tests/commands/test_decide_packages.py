@@ -15,9 +15,7 @@ Decide = Callable[[str, str | None, str | None], dict[str, Any]]
 
 
 @pytest.fixture
-def decide(
-    repository: GitRepository, environment: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Decide:
+def decide(repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Decide:
     """Decide about a pull request that changes one file, given its two contents; None is a file that is not there."""
 
     def decided(path: str, before: str | None, after: str | None) -> dict[str, Any]:
@@ -26,7 +24,7 @@ def decide(
         event = tmp_path / "event.json"
         event.write_text(json.dumps(pull_request_event(base, head, files=1)))
         arguments = ["decide", "--json", "--repo", str(repository.folder), "--event", str(event)]
-        assert run([*arguments, "--event-name", "pull_request"], environment) == 0
+        assert run([*arguments, "--event-name", "pull_request"], repository.environment) == 0
         printed: dict[str, Any] = json.loads(capsys.readouterr().out)
         return printed
 

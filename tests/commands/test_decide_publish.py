@@ -1,7 +1,6 @@
 """The action's first step: a run that is skipped, or must not start, is concluded on the runner's bare Python."""
 
 import json
-import os
 import re
 import subprocess
 import sys
@@ -19,14 +18,13 @@ from tests.support.git_repository import GitRepository
 from tests.support.github_server import GithubState, github_server
 from tests.support.pull_request_events import pull_request_event
 from tests.support.sample_report import sample_report
-from tests.support.step_outputs import read_outputs
+from tests.support.step_outputs import NOWHERE, read_outputs, step_environment
 
 pytestmark = pytest.mark.usefixtures("short_waits")
 
 ENTRYPOINT = Path(__file__).parents[2] / "entrypoint.py"
 TOKEN = "planted-github-token"
 TITLE = "::set-output name=a::b\n##[set-output name=c]`$(touch x)`"
-NOWHERE = "http://127.0.0.1:9"
 
 
 class Step:
@@ -35,27 +33,12 @@ class Step:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.head = ""
-        self.environment = {
-            "PATH": os.environ["PATH"],
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_API_URL": NOWHERE,
-            "GITHUB_EVENT_NAME": "pull_request",
-            "GITHUB_EVENT_PATH": str(folder / "event.json"),
-            "GITHUB_OUTPUT": str(folder / "outputs"),
-            "GITHUB_REPOSITORY": "salon/assistant",
-            "GITHUB_RUN_ATTEMPT": "1",
-            "GITHUB_RUN_ID": "77",
-            "GITHUB_SERVER_URL": "https://github.com",
-            "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
-            "GITHUB_WORKSPACE": str(folder / "checkout"),
-            "RUNNER_TEMP": str(folder),
-            "RATIBA_GITHUB_TOKEN": TOKEN,
-            "RATIBA_REPORT_DIR": str(folder / "report"),
-        }
+        given = {"GITHUB_RUN_ID": "77", "GITHUB_SERVER_URL": "https://github.com", "RATIBA_GITHUB_TOKEN": TOKEN}
+        self.environment = step_environment(folder) | given
 
     def change(self, *files: str, title: str = "Warmer greeting") -> None:
         """Check out the merge of a pull request that adds these files."""
-        repository = GitRepository(self.folder / "checkout", os.environ["PATH"])
+        repository = GitRepository(self.folder / "checkout")
         base = repository.commit({"README.md": "1"})
         repository.git("checkout", "--quiet", "-b", "feature")
         self.head = repository.commit(dict.fromkeys(files, "2"))

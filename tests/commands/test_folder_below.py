@@ -91,7 +91,7 @@ Command = Callable[..., tuple[int, str]]
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Files that commands are given, outside of the repository; ``results.json`` of a run among them."""
     folder = tmp_path_factory.mktemp("files")
-    repository = GitRepository(tmp_path_factory.mktemp("measured"), os.environ["PATH"])
+    repository = GitRepository(tmp_path_factory.mktemp("measured"))
     repository.commit(FILES)
     run_here(["gate", "--mode", "blocking"], repository.folder, {"PATH": os.environ["PATH"], "HOME": str(folder)})
     shutil.copytree(repository.folder / "ratiba-report", folder, dirs_exist_ok=True)
@@ -104,7 +104,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def repository(tmp_path: Path) -> GitRepository:
-    repository = GitRepository(tmp_path / "repository", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "repository")
     repository.commit(FILES)
     return repository
 

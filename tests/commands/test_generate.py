@@ -10,13 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ratiba_action.authoring.captured_session import read_session
-from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.commands import generate, validate
 from ratiba_action.commands.generate import TEMPLATES
 from ratiba_action.errors import RatibaError, SuiteError, UsageError
-from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.privacy.identifiers import find_identifiers
-from ratiba_action.suite.load import load_suite, read_scenario_files
+from tests.support.suites import suite_of
 
 ABOUT = {"id": "asks_for_hours", "language": "en", "captured_at": "2026-05-04T08:15:00+03:00"}
 SESSION = {
@@ -75,7 +73,7 @@ def test_a_session_becomes_a_scenario_that_is_masked_and_marked_as_a_proposal(tm
         {"name": "find", "args": {"phone": "+254***678", "amount_kes": 3500, "customer": "+254***678"}}
     ]
     assert proposed["provenance"] == {"captured_at": "2026-05-04T08:15:00+03:00", "provider": "anthropic"}
-    load_suite(read_scenario_files(tmp_path, "scenarios"), metric_problems, validate_rule)
+    suite_of(tmp_path)
 
 
 def test_a_golden_one_keeps_the_replies_as_reference_answers(tmp_path: Path) -> None:

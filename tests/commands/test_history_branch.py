@@ -1,6 +1,5 @@
 """``ratiba report --to-branch``: what of a run comes to the branch, and what does not."""
 
-import json
 import os
 import subprocess
 from dataclasses import replace
@@ -15,6 +14,7 @@ from ratiba_action.model.verdict import Report, ShardReport
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.util.git import Git
+from tests.support.command_run import CommandRun
 from tests.support.git_repository import GitRepository
 from tests.support.run_history import branch_run
 from tests.support.sample_report import sample_check, sample_report, sample_score, sample_scored
@@ -94,11 +94,10 @@ def test_a_run_of_a_pull_request_is_refused_and_nothing_is_pushed(
 
 
 @pytest.mark.usefixtures("remote")
-def test_the_same_run_again_is_said_as_json_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_same_run_again_is_said_as_json_too(tmp_path: Path, ratiba: CommandRun) -> None:
     variables = leave(branch_run(0), tmp_path)
     for new in (True, False):
-        assert run(["report", "--to-branch", "ratiba-history", "--json"], variables) == 0
-        found = json.loads(capsys.readouterr().out)
+        found = ratiba.json("report", "--to-branch", "ratiba-history", environment=variables)
         assert (found["branch"], found["new"], found["runs"], found["removed"]) == ("ratiba-history", new, 1, 0)
 
 
@@ -111,12 +110,10 @@ def test_limits_are_numbers(option: str, tmp_path: Path, capsys: pytest.CaptureF
 
 @pytest.mark.usefixtures("remote")
 @pytest.mark.parametrize("sign", ["CI", "TF_BUILD", "JENKINS_URL", "TEAMCITY_VERSION", "CODEBUILD_BUILD_ID"])
-def test_in_ci_the_checkouts_own_remote_is_not_pushed_to(
-    sign: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_in_ci_the_checkouts_own_remote_is_not_pushed_to(sign: str, tmp_path: Path, ratiba: CommandRun) -> None:
     environment = {**leave(talked(), tmp_path), sign: "true"}
-    assert run(["report", "--to-branch", "ratiba-history"], environment) == 2
-    assert "Give --remote URL." in capsys.readouterr().err
+    ratiba("report", "--to-branch", "ratiba-history", code=2, environment=environment)
+    assert "Give --remote URL." in ratiba.err
 
 
 def test_a_repository_without_a_remote_is_named(

@@ -4,7 +4,6 @@ import ast
 import json
 import re
 import sys
-from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from importlib.machinery import ModuleSpec
@@ -18,11 +17,12 @@ from hypothesis import strategies as st
 
 from ratiba_action.authoring.imported_suite import scorers_file
 from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.commands import import_tests
 from ratiba_action.errors import SuiteError, UsageError
 from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.load import load_suite, read_scenario_files
+from tests.support.command_run import CommandRun
+from tests.support.suites import suite_of
 
 
 def write(folder: Path, **files: str) -> None:
@@ -38,25 +38,13 @@ def lines(*rows: Mapping[str, Any]) -> str:
     return "".join(f"{json.dumps(row)}\n" for row in rows)
 
 
-def do(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, Any]:
-    parser = ArgumentParser()
-    import_tests.add_arguments(parser)
-    assert import_tests.run(parser.parse_args([*words, "--json"]), {}) == code
-    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return printed
-
-
 def manual(printed: Mapping[str, Any]) -> list[tuple[int, str]]:
     return [(each["line"], each["what"]) for each in printed["findings"] if each["outcome"] == "manual"]
 
 
 def scenarios(folder: Path) -> Mapping[str, Scenario]:
     """Scenarios by the end of their last message."""
-    files = read_scenario_files(folder, "scenarios")
-    return {
-        str(each.turns[-1].user).splitlines()[-1]: each
-        for each in load_suite(files, metric_problems, validate_rule).scenarios
-    }
+    return {str(each.turns[-1].user).splitlines()[-1]: each for each in suite_of(folder).scenarios}
 
 
 def measured(scenario: Scenario) -> list[tuple[str, float]]:
@@ -120,10 +108,10 @@ evaluate([LLMTestCase(input=q, actual_output=ask(q)) for q in ["Red?", "Blue?"]]
 
 
 def test_cases_of_loops_parametrize_fixtures_and_functions_have_their_own_metrics(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, command: CommandRun
 ) -> None:
     write(folder, test_a_py=DEEPEVAL)
-    printed = do(capsys, "deepeval", "test_a.py")
+    printed = command.json("import", "deepeval", "test_a.py")
     found = scenarios(folder)
     assert sorted(found) == sorted(
         ["How long?", "Which days?", "Where is it?", "Hi", "Bye 1", "One", "Two", "Kisumu", "Red?", "Blue?"]
@@ -162,10 +150,10 @@ assert_test(LLMTestCase(input=make(), actual_output=""), [PIILeakageMetric()])
 
 
 def test_datasets_that_a_file_fills_are_read_and_rows_of_other_data_are_asked_for(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, command: CommandRun
 ) -> None:
     write(folder, test_a_py=DATASETS, rows_csv="q,a\nFive,x\n")
-    printed = do(capsys, "deepeval", "test_a.py", "rows.csv", "--map", "input=q")
+    printed = command.json("import", "deepeval", "test_a.py", "rows.csv", "--map", "input=q")
     found = scenarios(folder)
     both = [("BiasMetric", 0.8), ("ToxicityMetric", 0.5)]
     assert {key: measured(each) for key, each in found.items()} == {
@@ -195,9 +183,9 @@ evaluate([load()], metrics=[DAGMetric(name="x", dag=graph), make()], metric_coll
 """
 
 
-def test_metrics_of_components_graphs_and_arenas_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_metrics_of_components_graphs_and_arenas_are_listed(folder: Path, command: CommandRun) -> None:
     write(folder, test_a_py=COMPONENTS, goldens_json=json.dumps([{"input": "Where?", "expected_output": "Here"}]))
-    printed = do(capsys, "deepeval", "test_a.py", "goldens.json")
+    printed = command.json("import", "deepeval", "test_a.py", "goldens.json")
     assert sorted(manual(printed)) == [
         (4, "DAGMetric"),
         (5, "TaskCompletionMetric"),
@@ -212,12 +200,10 @@ def test_metrics_of_components_graphs_and_arenas_are_listed(folder: Path, capsys
     ]
 
 
-def test_a_test_keeps_its_other_assertions_if_one_cannot_be_had(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_test_keeps_its_other_assertions_if_one_cannot_be_had(folder: Path, command: CommandRun) -> None:
     case = "LLMTestCase(input='Hi', actual_output='')"
     write(folder, test_a_py=f"assert_test({case}, [ExactMatchMetric(), ContextualRecallMetric(), BiasMetric()])\n")
-    printed = do(capsys, "deepeval", "test_a.py")
+    printed = command.json("import", "deepeval", "test_a.py")
     assert measured(scenarios(folder)["Hi"]) == [("BiasMetric", 0.5)]
     assert manual(printed) == [(1, "expect.equals"), (1, "ContextualRecallMetric")]
 
@@ -231,10 +217,10 @@ def test_a_test_keeps_its_other_assertions_if_one_cannot_be_had(
         "a = " + "[" * 80 + "]" * 80,
     ],
 )
-def test_a_file_that_would_grow_without_end_ends(text: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_would_grow_without_end_ends(text: str, folder: Path, command: CommandRun) -> None:
     write(folder, test_a_py=text)
     with suppress(SuiteError):
-        do(capsys, "deepeval", "test_a.py", code=2)
+        command.json("import", "deepeval", "test_a.py", code=2)
     assert not (folder / "scenarios").exists()
 
 
@@ -305,7 +291,7 @@ unused = Sample(input="Nobody asks", target="x")
 """
 
 
-def test_tasks_of_inspect_ask_and_score_as_they_do_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tasks_of_inspect_ask_and_score_as_they_do_there(folder: Path, command: CommandRun) -> None:
     write(
         folder,
         tasks_py=INSPECT,
@@ -313,7 +299,7 @@ def test_tasks_of_inspect_ask_and_score_as_they_do_there(folder: Path, capsys: p
         numbers_jsonl=lines({"question": "Three?", "a": 2, "b": 3, "right": 1}),
         words_jsonl=lines({"question": "Capital?", "answer": "Nairobi"}),
     )
-    printed = do(capsys, "inspect", "tasks.py")
+    printed = command.json("import", "inspect", "tasks.py")
     found = scenarios(folder)
     assert sorted(found) == ["A colour", "B) 3", "B) Venus", "Capital?", "Say hello"]
     quiz = found["B) Venus"]
@@ -382,10 +368,10 @@ Task(dataset=ROWS, solver=agent(), scorer=includes())
 
 
 def test_a_task_with_code_of_its_own_becomes_a_test_that_runs_it_through_inspect(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, command: CommandRun
 ) -> None:
     write(folder, evals__support_py=OF_CODE, evals__rows_jsonl=lines({"input": "Hello", "target": "hi"}))
-    printed = do(capsys, "inspect", "evals/support.py")
+    printed = command.json("import", "inspect", "evals/support.py")
     written = (folder / "test_inspect_support.py").read_text()
     tasks = ["by_solver", "by_scorer", "by_setup", "by_template", "by_dataset", "by_path", "by_rows"]
     functions = [node.name for node in ast.parse(written).body if isinstance(node, ast.FunctionDef)]
@@ -402,29 +388,29 @@ def test_a_task_with_code_of_its_own_becomes_a_test_that_runs_it_through_inspect
         "the gate's sandbox has no other one in it, such as 'docker'",
         "make it in a function with `@task`",
     ]
-    assert do(capsys, "inspect", "evals/support.py")["unchanged"]
+    assert command.json("import", "inspect", "evals/support.py")["unchanged"]
 
 
 def test_a_configuration_that_runs_the_tests_and_names_their_model_is_complete(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, command: CommandRun
 ) -> None:
     block = "system: {adapter: a:b, root: app, environment: {INSPECT_EVAL_MODEL: openai/gpt-5}}\n"
     write(folder, app__evals__a_py=OF_CODE, evals__b_py=OF_CODE)
     write(folder, app__evals__rows_jsonl="{}\n", evals__rows_jsonl="{}\n")
     (folder / ".github").mkdir()
     (folder / ".github/ratiba.yml").write_text(f"{block}tests: [app]\n")
-    printed = do(capsys, "inspect", "app/evals/a.py")
+    printed = command.json("import", "inspect", "app/evals/a.py")
     assert "@samples('evals/a.py', 'by_solver')" in (folder / "app/test_inspect_a.py").read_text()
     assert "tests" not in printed["configuration"]
     assert "model of a task" not in [what for _line, what in manual(printed)]
-    outside = do(capsys, "inspect", "evals/b.py")
+    outside = command.json("import", "inspect", "evals/b.py")
     assert [line for line, what in manual(outside) if what == "task"] == [5, 8, 11, 14, 17, 20, 23]
     assert not list(folder.glob("**/test_inspect_b.py"))
 
 
-def written_tests(folder: Path, capsys: pytest.CaptureFixture[str], name: str) -> ModuleType:
+def written_tests(folder: Path, command: CommandRun, name: str) -> ModuleType:
     """The module that an import writes for a file of tasks, as pytest imports it."""
-    do(capsys, "inspect", name)
+    command.json("import", "inspect", name)
     path = folder / f"test_inspect_{Path(name).stem}.py"
     module = ModuleType(path.stem)
     module.__file__ = str(path)
@@ -432,11 +418,9 @@ def written_tests(folder: Path, capsys: pytest.CaptureFixture[str], name: str) -
     return module
 
 
-def test_without_inspect_the_written_test_names_the_command_that_installs_it(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_inspect_the_written_test_names_the_command_that_installs_it(folder: Path, command: CommandRun) -> None:
     write(folder, evals__a_py="@task\ndef quiz():\n    return make()\n")
-    module = written_tests(folder, capsys, "evals/a.py")
+    module = written_tests(folder, command, "evals/a.py")
     ((_name, (only,)),) = [mark.args for mark in module.test_quiz.pytestmark]
     with pytest.raises(ModuleNotFoundError, match=r"inspect_ai is not installed\. Run: .* -m pip install inspect_ai"):
         module.test_quiz(*only.values)
@@ -463,7 +447,7 @@ def test_a_sample_passes_if_each_score_and_each_reducer_is_correct(  # noqa: PLR
     error: str | None,
     wrong: str,
     folder: Path,
-    capsys: pytest.CaptureFixture[str],
+    command: CommandRun,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     def score(value: Any) -> SimpleNamespace:
@@ -489,7 +473,7 @@ def test_a_sample_passes_if_each_score_and_each_reducer_is_correct(  # noqa: PLR
     write(
         folder, evals__a_py=f"import types\ndef task(made):\n    return made\n@task\ndef quiz():\n    return {made}\n"
     )
-    module = written_tests(folder, capsys, "evals/a.py")
+    module = written_tests(folder, command, "evals/a.py")
     ((_name, ids),) = [mark.args for mark in module.test_quiz.pytestmark]
     assert ids == ["1"]
     if wrong:
@@ -511,18 +495,16 @@ def test_a_sample_passes_if_each_score_and_each_reducer_is_correct(  # noqa: PLR
     ],
 )
 def test_samples_of_inspect_without_a_task_need_a_scorer(  # noqa: PLR0917 - a row
-    row: Mapping[str, Any], scorer: str | None, good: str, bad: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    row: Mapping[str, Any], scorer: str | None, good: str, bad: str, folder: Path, command: CommandRun
 ) -> None:
     write(folder, rows_jsonl=lines(row))
-    printed = do(capsys, "inspect", "rows.jsonl", *([] if scorer is None else ["--scorer", scorer]))
+    printed = command.json("import", "inspect", "rows.jsonl", *([] if scorer is None else ["--scorer", scorer]))
     (scenario,) = scenarios(folder).values()
     assert (scores(scenario, good), scores(scenario, bad)) == ([1.0], [0.0])
     assert not manual(printed)
 
 
-def test_a_limit_of_a_dataset_is_kept_and_what_changes_its_rows_is_listed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_limit_of_a_dataset_is_kept_and_what_changes_its_rows_is_listed(folder: Path, command: CommandRun) -> None:
     write(
         folder,
         a_py="Task(dataset=json_dataset('b.jsonl', limit=1, shuffle=True), scorer=match())\n"
@@ -530,7 +512,7 @@ def test_a_limit_of_a_dataset_is_kept_and_what_changes_its_rows_is_listed(
         b_jsonl=lines({"input": "One?", "target": "1"}, {"input": "Two?", "target": "2"}),
         c_csv="input,target\nThree?,3\n",
     )
-    printed = do(capsys, "inspect", "a.py")
+    printed = command.json("import", "inspect", "a.py")
     assert sorted(scenarios(folder)) == ["One?", "Three?"]
     assert manual(printed) == [(2, "csv_dataset delimiter"), (2, "csv_dataset limit")]
 
@@ -543,10 +525,10 @@ def test_a_limit_of_a_dataset_is_kept_and_what_changes_its_rows_is_listed(
     ],
 )
 def test_a_target_that_nothing_says_how_to_compare_is_left_to_a_person(
-    source: str, row: Mapping[str, Any], folder: Path, capsys: pytest.CaptureFixture[str]
+    source: str, row: Mapping[str, Any], folder: Path, command: CommandRun
 ) -> None:
     write(folder, rows_jsonl=lines(row))
-    printed = do(capsys, source, "rows.jsonl", code=2)
+    printed = command.json("import", source, "rows.jsonl", code=2)
     assert any("give --scorer" in each["result"] for each in printed["findings"])
     assert not (folder / "scenarios").exists()
 
@@ -581,7 +563,7 @@ SAMPLES = lines(
 )
 
 
-def test_evals_of_a_registry_score_as_they_do_there(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_evals_of_a_registry_score_as_they_do_there(folder: Path, command: CommandRun) -> None:
     prompt = "Is it {how}?\n{input}\n{reply} ({ideal})"
     write(
         folder,
@@ -598,7 +580,7 @@ def test_evals_of_a_registry_score_as_they_do_there(folder: Path, capsys: pytest
             }
         ),
     )
-    printed = do(capsys, "openai-evals", "r/evals/a.yaml")
+    printed = command.json("import", "openai-evals", "r/evals/a.yaml")
     assert printed["tests"] == 6
     assert manual(printed) == [
         (12, "eval fact.dev.v0"),
@@ -659,9 +641,9 @@ left = SingleTurnSample(user_input="Nobody asks")
 """
 
 
-def test_samples_and_metrics_of_ragas_arrive_or_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_samples_and_metrics_of_ragas_arrive_or_are_listed(folder: Path, command: CommandRun) -> None:
     write(folder, evaluate_py=RAGAS)
-    printed = do(capsys, "ragas", "evaluate.py")
+    printed = command.json("import", "ragas", "evaluate.py")
     found = scenarios(folder)
     assert sorted(found) == ["Friday", "Old?", "When?", "Where?"]
     assert measured(found["When?"]) == [
@@ -681,15 +663,13 @@ def test_samples_and_metrics_of_ragas_arrive_or_are_listed(folder: Path, capsys:
     ]
 
 
-def test_metrics_of_a_file_of_ragas_apply_to_samples_of_another(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_metrics_of_a_file_of_ragas_apply_to_samples_of_another(folder: Path, command: CommandRun) -> None:
     write(
         folder,
         evaluate_py="evaluate(load(), metrics=[ContextRecall(), ExactMatch()])\n",
         set_csv="user_input,reference,persona_name\nWhen?,At nine,Clerk\n",
     )
-    do(capsys, "ragas", "set.csv", "evaluate.py")
+    command.json("import", "ragas", "set.csv", "evaluate.py")
     scenario = scenarios(folder)["When?"]
     reply = scenario.turns[0].expect.reply
     assert measured(scenario) == [("ContextualRecallMetric", 0.5)]
@@ -697,7 +677,7 @@ def test_metrics_of_a_file_of_ragas_apply_to_samples_of_another(
     assert reply.equals == "At nine"
 
 
-def test_exports_of_langsmith_have_inputs_and_messages(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_exports_of_langsmith_have_inputs_and_messages(folder: Path, command: CommandRun) -> None:
     rows = [
         {"id": "1", "inputs": {"question": "When?", "country": "KE"}, "outputs": {"answer": "At nine", "page": 4}},
         {"id": "2", "inputs": {"messages": [{"type": "human", "content": [{"type": "text", "text": "Where?"}]}]},
@@ -707,7 +687,7 @@ def test_exports_of_langsmith_have_inputs_and_messages(folder: Path, capsys: pyt
          "outputs": "Ann"},
     ]  # fmt: skip
     write(folder, set_jsonl=lines(*rows))
-    printed = do(capsys, "langsmith", "set.jsonl")
+    printed = command.json("import", "langsmith", "set.jsonl")
     found = scenarios(folder)
     assert {key: each.turns[-1].expect.answer for key, each in found.items()} == {
         "When?": "At nine",
@@ -728,11 +708,9 @@ assert score > 1
 
 
 @pytest.mark.parametrize("source", ["langsmith", "langfuse"])
-def test_examples_in_python_arrive_and_evaluators_are_listed(
-    source: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_examples_in_python_arrive_and_evaluators_are_listed(source: str, folder: Path, command: CommandRun) -> None:
     write(folder, evaluate_py=EVALUATORS)
-    printed = do(capsys, source, "evaluate.py")
+    printed = command.json("import", source, "evaluate.py")
     assert {key: each.turns[0].expect.answer for key, each in scenarios(folder).items()} == {
         "When?": "At nine",
         "Where?": "Here",
@@ -747,29 +725,29 @@ def test_examples_in_python_arrive_and_evaluators_are_listed(
     ]
 
 
-def test_an_archived_item_is_left_out(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_archived_item_is_left_out(folder: Path, command: CommandRun) -> None:
     rows = [
         {"id": "a", "input": {"question": "When?"}, "expectedOutput": {"answer": "At nine"}, "status": "ACTIVE"},
         {"id": "b", "input": "Where?", "expectedOutput": "Nairobi", "status": "ARCHIVED"},
     ]
     write(folder, items_json=json.dumps(rows))
-    printed = do(capsys, "langfuse", "items.json")
+    printed = command.json("import", "langfuse", "items.json")
     assert list(scenarios(folder)) == ["When?"]
     assert "left out: it is archived" in [each["result"] for each in printed["findings"]]
 
 
-def test_other_lists_of_a_file_of_goldens_are_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_lists_of_a_file_of_goldens_are_listed(folder: Path, command: CommandRun) -> None:
     content = {"alias": "x", "goldens": [{"input": "When?", "expected_output": "At nine"}], "more": [{"input": "Who?"}]}
     write(folder, a_json=json.dumps(content, indent=1))
-    printed = do(capsys, "deepeval", "a.json")
+    printed = command.json("import", "deepeval", "a.json")
     assert [what for _, what in manual(printed)] == ["key more"]
     assert list(scenarios(folder)) == ["When?"]
 
 
-def test_rows_of_a_dataset_that_are_no_list_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_of_a_dataset_that_are_no_list_are_refused(folder: Path, command: CommandRun) -> None:
     write(folder, a_py="Task(dataset=json_dataset('b.json'), scorer=match())", b_json='{"data": []}')
     with pytest.raises(SuiteError, match=re.escape("b.json:1: ")):
-        do(capsys, "inspect", "a.py")
+        command.json("import", "inspect", "a.py")
 
 
 def hostile() -> Iterator[tuple[str, dict[str, str], str]]:
@@ -788,12 +766,12 @@ def hostile() -> Iterator[tuple[str, dict[str, str], str]]:
 
 @pytest.mark.parametrize(("source", "files", "message"), list(hostile()))
 def test_a_malformed_file_is_refused_with_its_line_and_nothing_is_written(
-    source: str, files: dict[str, str], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    source: str, files: dict[str, str], message: str, folder: Path, command: CommandRun
 ) -> None:
     write(folder, **files)
     names = [f"{name.rpartition('_')[0]}.{name.rpartition('_')[2]}" for name in files]
     with pytest.raises(SuiteError, match=re.escape(message)) as caught:
-        do(capsys, source, *names)
+        command.json("import", source, *names)
     assert len(caught.value.problems) >= len(files)
     assert {path.name for path in folder.iterdir()} == set(names)
 
@@ -814,8 +792,8 @@ def test_a_malformed_file_is_refused_with_its_line_and_nothing_is_written(
     ],
 )
 def test_an_option_that_would_do_nothing_is_refused(
-    words: tuple[str, ...], message: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    words: tuple[str, ...], message: str, folder: Path, command: CommandRun
 ) -> None:
     write(folder, a_jsonl=lines({"input": "Q", "target": "x"}))
     with pytest.raises(UsageError, match=re.escape(message)):
-        do(capsys, *words)
+        command.json("import", *words)

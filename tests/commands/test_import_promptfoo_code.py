@@ -1,7 +1,6 @@
 """Code that makes tests, variables or a configuration of promptfoo runs at an import only if a person asks for it."""
 
 import json
-from argparse import ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
 from shutil import which
@@ -9,12 +8,10 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.commands import import_tests
 from ratiba_action.errors import SuiteError, UsageError
-from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.suite.load import load_suite, read_scenario_files
+from tests.support.command_run import CommandRun
+from tests.support.suites import suite_of
 
 pytestmark = pytest.mark.processes
 needs_node = pytest.mark.skipif(which("node") is None, reason="needs Node")
@@ -48,20 +45,20 @@ def talkative():
 """
 
 
-def do(*words: str) -> int:
-    parser = ArgumentParser()
-    import_tests.add_arguments(parser)
-    path = str(Path(which("python3") or "").parent) + ":" + str(Path(which("node") or "").parent)
-    return import_tests.run(parser.parse_args(words), {"PATH": path, "OPENAI_API_KEY": KEY})
+@pytest.fixture
+def command(command: CommandRun) -> CommandRun:
+    """Finds Python and Node, and has a key."""
+    path = f"{Path(which('python3') or '').parent}:{Path(which('node') or '').parent}"
+    command.environment.update(PATH=path, OPENAI_API_KEY=KEY)
+    return command
 
 
-def imported(folder: Path, capsys: pytest.CaptureFixture[str], content: Mapping[str, Any], *words: str) -> Any:
+def imported(folder: Path, command: CommandRun, content: Mapping[str, Any], *words: str, code: int = 0) -> Any:
     """The report of the import of a configuration."""
     (folder / "promptfooconfig.json").write_text(
         json.dumps({"providers": ["echo"], "prompts": ["{{word}}"], **content})
     )
-    do("promptfoo", ".", "--json", *words)
-    return json.loads(capsys.readouterr().out)
+    return command.json("import", "promptfoo", ".", *words, code=code)
 
 
 def results(printed: Mapping[str, Any], outcome: str) -> list[str]:
@@ -69,20 +66,17 @@ def results(printed: Mapping[str, Any], outcome: str) -> list[str]:
 
 
 def scenarios(folder: Path) -> list[Scenario]:
-    files = read_scenario_files(folder, "scenarios")
-    return list(load_suite(files, metric_problems, validate_rule).scenarios)
+    return list(suite_of(folder).scenarios)
 
 
 def inputs(folder: Path, name: str) -> list[Any]:
     return [each.inputs[name] for each in scenarios(folder)]
 
 
-def test_code_that_makes_tests_is_not_run_and_the_row_names_the_option(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_code_that_makes_tests_is_not_run_and_the_row_names_the_option(folder: Path, command: CommandRun) -> None:
     (folder / "gen.py").write_text(GENERATOR)
     written = {"vars": {"word": "tatu"}, "assert": [{"type": "contains", "value": "tatu"}]}
-    printed = imported(folder, capsys, {"tests": ["file://gen.py:create_tests", written]})
+    printed = imported(folder, command, {"tests": ["file://gen.py:create_tests", written]})
     assert not (folder / "ran.txt").exists()
     (row,) = results(printed, "manual")
     assert row.startswith("tests: not imported: 'file://gen.py:create_tests' makes them by code")
@@ -90,12 +84,10 @@ def test_code_that_makes_tests_is_not_run_and_the_row_names_the_option(
     assert inputs(folder, "word") == ["tatu"]
 
 
-def test_tests_made_by_python_are_scenarios_and_the_code_sees_no_key(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_tests_made_by_python_are_scenarios_and_the_code_sees_no_key(folder: Path, command: CommandRun) -> None:
     (folder / "gen.py").write_text(GENERATOR)
     made = [{"path": "file://gen.py:create_tests", "config": {"words": ["tano"]}}, "file://gen.py:create_tests"]
-    printed = imported(folder, capsys, {"tests": made}, "--run-code")
+    printed = imported(folder, command, {"tests": made}, "--run-code")
     assert sorted(inputs(folder, "word")) == ["mbili", "moja", "tano"]
     assert set(inputs(folder, "key")) == {"no key"}
     assert "tests: 'file://gen.py:create_tests' makes 2 today; import again when it makes others" in results(
@@ -111,21 +103,21 @@ def test_tests_made_by_python_are_scenarios_and_the_code_sees_no_key(
         ("missing", "'gen.py' failed: \"AttributeError: module 'imported_code' has no attribute 'missing'\""),
     ],
 )
-def test_code_that_fails_is_a_row(function: str, reason: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_code_that_fails_is_a_row(function: str, reason: str, folder: Path, command: CommandRun) -> None:
     (folder / "gen.py").write_text(GENERATOR)
-    printed = imported(folder, capsys, {"tests": f"file://gen.py:{function}"}, "--run-code")
+    printed = imported(folder, command, {"tests": f"file://gen.py:{function}"}, "--run-code", code=2)
     assert results(printed, "manual") == [f"tests: not imported: {reason}"]
 
 
-def test_code_that_makes_no_list_of_tests_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_code_that_makes_no_list_of_tests_is_refused(folder: Path, command: CommandRun) -> None:
     (folder / "gen.py").write_text(GENERATOR)
     with pytest.raises(SuiteError, match="makes 3, which is not a list of tests"):
-        imported(folder, capsys, {"tests": "file://gen.py:number"}, "--run-code")
+        imported(folder, command, {"tests": "file://gen.py:number"}, "--run-code")
 
 
 @needs_node
 def test_variables_made_by_code_are_values_and_a_transform_sees_names_of_files(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, command: CommandRun
 ) -> None:
     (folder / "name.py").write_text("def get_var(name, prompt, others):\n    return {'output': name + others['a']}\n")
     (folder / "name.js").write_text("module.exports = (name, prompt) => ({ output: `${prompt} for ${name}` });\n")
@@ -134,21 +126,19 @@ def test_variables_made_by_code_are_values_and_a_transform_sees_names_of_files(
         "options": {"transformVars": "({ ...vars, seen: vars.word, number: context.uuid })"},
         "assert": [{"type": "contains", "value": "{{word}} {{seen}}"}],
     }
-    printed = imported(folder, capsys, {"tests": [test]}, "--run-code")
+    printed = imported(folder, command, {"tests": [test]}, "--run-code")
     (scenario,) = scenarios(folder)
     assert (scenario.inputs["word"], scenario.inputs["other"]) == ("word1", "word1 for other")
     assert scenario.inputs["seen"] == "seen1"  # promptfoo runs the file for each variable that names it
     first = scenario.inputs["number"]
     assert results(printed, "manual") == []
-    imported(folder, capsys, {"tests": [test]}, "--run-code")
+    imported(folder, command, {"tests": [test]}, "--run-code")
     assert inputs(folder, "number") == [first]
 
 
-def test_without_the_option_a_transform_is_a_row_and_the_test_is_written(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_the_option_a_transform_is_a_row_and_the_test_is_written(folder: Path, command: CommandRun) -> None:
     test = {"vars": {"word": "a"}, "options": {"transformVars": "({ ...vars })"}, "assert": [{"type": "is-json"}]}
-    printed = imported(folder, capsys, {"tests": [test]})
+    printed = imported(folder, command, {"tests": [test]})
     assert results(printed, "manual") == [
         "options.transformVars: not imported: it is code, which an import runs only with --run-code"
     ]
@@ -156,9 +146,7 @@ def test_without_the_option_a_transform_is_a_row_and_the_test_is_written(
 
 
 @needs_node
-def test_a_configuration_that_is_a_module_is_read_and_its_functions_are_rows(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_configuration_that_is_a_module_is_read_and_its_functions_are_rows(folder: Path, command: CommandRun) -> None:
     (folder / "promptfooconfig.mjs").write_text(
         "const words = ['moja', 'mbili'];\n"
         "export default { prompts: ['{{word}}'], providers: ['echo'],\n"
@@ -166,30 +154,29 @@ def test_a_configuration_that_is_a_module_is_read_and_its_functions_are_rows(
         "    { type: 'javascript', value: (output) => output === word }] })) };\n"
     )
     with pytest.raises(UsageError, match="is code, and an import runs none unless you ask for it"):
-        do("promptfoo", ".")
-    assert do("promptfoo", ".", "--run-code", "--json") == 0
-    printed = json.loads(capsys.readouterr().out)
+        command("import", "promptfoo", ".")
+    printed = command.json("import", "promptfoo", ".", "--run-code")
     assert sorted(inputs(folder, "word")) == ["mbili", "moja"]
     assert [each for each in results(printed, "manual") if each.startswith("assert javascript: not imported")]
 
 
-def test_the_option_belongs_to_promptfoo(folder: Path) -> None:
+def test_the_option_belongs_to_promptfoo(folder: Path, command: CommandRun) -> None:
     (folder / "rows.csv").write_text("input\nHi\n")
     with pytest.raises(UsageError, match="--run-code does nothing for csv"):
-        do("csv", "rows.csv", "--run-code")
+        command("import", "csv", "rows.csv", "--run-code")
 
 
 def test_a_folder_with_files_of_another_tool_is_named_with_the_commands_that_work(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, command: CommandRun
 ) -> None:
     (folder / "scenarios").mkdir()
     (folder / "scenarios/towns.yaml").write_text("config: []\ntests: []\n")
     content = {"tests": [{"vars": {"word": "a"}, "assert": [{"type": "contains", "value": "a"}]}]}
     with pytest.raises(UsageError, match=r"'scenarios/towns.yaml' is no scenario") as caught:
-        imported(folder, capsys, content)
+        imported(folder, command, content)
     assert "ratiba import promptfoo promptfooconfig.json --scenarios gate/scenarios" in str(caught.value)
     assert not (folder / "promptfoo_system.py").exists()
-    assert imported(folder, capsys, content, "--scenarios", "gate/scenarios")["tests"] == 1
+    assert imported(folder, command, content, "--scenarios", "gate/scenarios")["tests"] == 1
 
 
 @pytest.mark.parametrize(
@@ -202,11 +189,11 @@ def test_a_folder_with_files_of_another_tool_is_named_with_the_commands_that_wor
     ],
 )
 def test_an_assertion_of_the_red_team_is_a_rubric_of_the_judge(
-    kind: str, metadata: Mapping[str, str], words: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, metadata: Mapping[str, str], words: str, folder: Path, command: CommandRun
 ) -> None:
     assertion = {"type": f"promptfoo:redteam:{kind}", "metric": "Safe"}
     test = {"vars": {"word": "Attack"}, "metadata": metadata, "assert": [assertion]}
-    printed = imported(folder, capsys, {"tests": [test]})
+    printed = imported(folder, command, {"tests": [test]})
     (scenario,) = scenarios(folder)
     (entry,) = [each for each in scenario.assertions if each.metric == "GEval"]
     assert words in json.dumps(dict(entry.parameters))
@@ -215,14 +202,14 @@ def test_an_assertion_of_the_red_team_is_a_rubric_of_the_judge(
 
 @pytest.mark.parametrize("place", ["the configuration", "a file"])
 def test_code_gets_replies_as_data_only_where_the_schema_stands_in_the_configuration(
-    place: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    place: str, folder: Path, command: CommandRun
 ) -> None:
     form = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "object"}}}
     (folder / "form.json").write_text(json.dumps(form))
     config = {"response_format": "file://form.json" if place == "a file" else form}
     test = {"vars": {"word": "a"}, "assert": [{"type": "python", "value": "output['a'] == 1"}]}
     content = {"providers": [{"id": "openai:gpt-4.1", "config": config}], "tests": [test]}
-    imported(folder, capsys, content)
+    imported(folder, command, content)
     (scenario,) = scenarios(folder)
     assert ('"as_json": true' in json.dumps([dict(each.parameters) for each in scenario.assertions])) is (
         place != "a file"

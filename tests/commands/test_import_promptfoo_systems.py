@@ -4,7 +4,6 @@ import asyncio
 import json
 import subprocess
 import sys
-from argparse import ArgumentParser
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
@@ -13,29 +12,20 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.checks.failure_rules import validate_rule
-from ratiba_action.commands import import_tests
 from ratiba_action.config.configuration import Configuration, read_configuration
-from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.suite.load import load_suite, read_scenario_files
+from tests.support.command_run import CommandRun
 from tests.support.http_stand_in import HttpAnswer, HttpRequest, HttpStandIn, http_answer
+from tests.support.suites import suite_of
 
 needs_node = pytest.mark.skipif(which("node") is None, reason="needs Node")
 CONTAINS = [{"type": "icontains", "value": "x"}]
 
 
-def do(*words: str) -> int:
-    parser = ArgumentParser()
-    import_tests.add_arguments(parser)
-    return import_tests.run(parser.parse_args(words), {})
-
-
-def imported(folder: Path, capsys: pytest.CaptureFixture[str], content: Mapping[str, Any], *words: str) -> Any:
+def imported(folder: Path, command: CommandRun, content: Mapping[str, Any], *words: str) -> Any:
     """The report of the import of a configuration."""
     (folder / "promptfooconfig.json").write_text(json.dumps(content))
-    assert do("promptfoo", ".", "--json", *words) == 0
-    return json.loads(capsys.readouterr().out)
+    return command.json("import", "promptfoo", ".", *words)
 
 
 def results(printed: Mapping[str, Any], outcome: str) -> list[str]:
@@ -47,8 +37,7 @@ def configuration(folder: Path) -> Configuration:
 
 
 def scenarios(folder: Path) -> dict[str, Scenario]:
-    files = read_scenario_files(folder, "scenarios")
-    return {each.id: each for each in load_suite(files, metric_problems, validate_rule).scenarios}
+    return {each.id: each for each in suite_of(folder).scenarios}
 
 
 def suite(prompts: list[Any], providers: list[Any], **values: Any) -> dict[str, Any]:
@@ -149,10 +138,10 @@ def test_a_model_of_another_provider_is_a_prompt_and_an_entry_of_providers(
     block: dict[str, Any],
     declared: dict[str, Any],
     folder: Path,
-    capsys: pytest.CaptureFixture[str],
+    command: CommandRun,
 ) -> None:
     content = {**suite(["Answer {{q}}"], [provider]), "env": {"BASE": "http://127.0.0.1:9/v1"}}
-    printed = imported(folder, capsys, content)
+    printed = imported(folder, command, content)
     assert results(printed, "manual") == []
     found = configuration(folder)
     assert found.system.prompt is not None
@@ -163,33 +152,27 @@ def test_a_model_of_another_provider_is_a_prompt_and_an_entry_of_providers(
     assert answers == next(iter(declared))
 
 
-def test_a_configuration_without_prompts_has_the_one_of_promptfoo(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_configuration_without_prompts_has_the_one_of_promptfoo(folder: Path, command: CommandRun) -> None:
     content = suite([], ["openai:gpt-4.1"], prompt="x")
     del content["prompts"]
-    imported(folder, capsys, content)
+    imported(folder, command, content)
     assert (folder / "prompts/promptfoo_1.txt").read_text() == "{{prompt}}"
 
 
-def test_prompts_with_labels_run_with_the_providers_that_name_them(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prompts_with_labels_run_with_the_providers_that_name_them(folder: Path, command: CommandRun) -> None:
     for name in ("a", "b"):
         (folder / f"{name}.txt").write_text(f"{name} {{{{q}}}}")
     content = suite([], ["openai:gpt-4.1", {"id": "openai:gpt-4.1-mini", "prompts": ["second"]}])
-    imported(folder, capsys, {**content, "prompts": {"a.txt": "first", "b.txt": "second"}})
+    imported(folder, command, {**content, "prompts": {"a.txt": "first", "b.txt": "second"}})
     system = configuration(folder).system
     assert system.prompt is not None
     assert system.prompt.file == "a.txt"
     assert set(system.variants) == {"openai-gpt-4-1-b", "openai-gpt-4-1-mini-b"}
 
 
-def test_calls_in_one_format_go_to_one_provider_and_the_others_are_named(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_calls_in_one_format_go_to_one_provider_and_the_others_are_named(folder: Path, command: CommandRun) -> None:
     providers = ["openai:gpt-5", {"id": "google:gemini-2.5-flash", "config": {"topP": 0.9}}, "mistral:mistral-small"]
-    printed = imported(folder, capsys, suite(["Answer {{q}}"], providers))
+    printed = imported(folder, command, suite(["Answer {{q}}"], providers))
     (left,) = results(printed, "manual")
     assert left.startswith("providers: mistral:mistral-small: not imported")
     assert left.endswith("to openai; import it as another suite")
@@ -200,9 +183,9 @@ def test_calls_in_one_format_go_to_one_provider_and_the_others_are_named(
     assert (varied.provider, varied.temperature) == ("gemini", None)
 
 
-def test_a_variant_takes_settings_of_the_first_provider_away(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_variant_takes_settings_of_the_first_provider_away(folder: Path, command: CommandRun) -> None:
     first = {"id": "openai:gpt-4.1", "config": {"top_p": 0.5}}
-    imported(folder, capsys, suite(["{{q}}"], [first, "openai:gpt-5"]))
+    imported(folder, command, suite(["{{q}}"], [first, "openai:gpt-5"]))
     system = configuration(folder).system
     varied = system.as_variant("openai-gpt-5").prompt
     assert varied is not None
@@ -226,9 +209,7 @@ module.exports = class {
 
 
 @pytest.mark.processes
-def test_python_exec_and_echo_run_in_a_program_that_the_import_writes(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_python_exec_and_echo_run_in_a_program_that_the_import_writes(folder: Path, command: CommandRun) -> None:
     evals = folder / "evals"
     (evals / "prompts").mkdir(parents=True)
     (evals / "bot.py").write_text(PROVIDER_PY)
@@ -243,8 +224,7 @@ def test_python_exec_and_echo_run_in_a_program_that_the_import_writes(
     ]
     content = suite(["file://prompts/*.txt", "file://make.py:make"], providers, q="x", who={"name": "Ann"})
     (evals / "promptfooconfig.json").write_text(json.dumps(content))
-    assert do("promptfoo", "evals", "--json") == 0
-    printed = json.loads(capsys.readouterr().out)
+    printed = command.json("import", "promptfoo", "evals")
     assert [each.partition(":")[0] for each in results(printed, "manual")] == ["system.price_per_turn_usd"]
     assert configuration(folder).system.price_per_turn_usd == Decimal("0.02")
     assert "# Assumed by the import" in (folder / ".github/ratiba.yml").read_text()
@@ -303,10 +283,10 @@ def test_python_exec_and_echo_run_in_a_program_that_the_import_writes(
     ],
 )
 def test_the_price_of_a_turn_is_read_from_the_code_or_assumed_and_said(
-    folder: Path, capsys: pytest.CaptureFixture[str], name: str, code: str, price: Any
+    folder: Path, command: CommandRun, name: str, code: str, price: Any
 ) -> None:
     (folder / ("bot.js" if name.endswith("js") else "bot.py")).write_text(code)
-    printed = imported(folder, capsys, suite(["{{q}}"], [name]))
+    printed = imported(folder, command, suite(["{{q}}"], [name]))
     assert configuration(folder).system.price_per_turn_usd == (None if price is None else Decimal(price))
     outcome = "manual" if price == "0.02" else "approximated"
     assert [each for each in results(printed, outcome) if each.startswith("system.price_per_turn_usd: ")]
@@ -329,7 +309,7 @@ HARMLESS = "import calendar\ndef call_api(p, o, c): return {'output': calendar.a
     ],
 )
 def test_a_module_of_the_repository_is_not_taken_for_the_one_of_python(
-    folder: Path, capsys: pytest.CaptureFixture[str], beside: str, price: str
+    folder: Path, command: CommandRun, beside: str, price: str
 ) -> None:
     for path, text in (
         ("evals/bots/bot.py", HARMLESS),
@@ -342,14 +322,13 @@ def test_a_module_of_the_repository_is_not_taken_for_the_one_of_python(
         (folder / beside).write_text("import urllib.request\n")
     content = suite(["file://prompts/make.py:make"], ["python:bots/bot.py"])
     (folder / "evals/promptfooconfig.json").write_text(json.dumps(content))
-    assert do("promptfoo", "evals", "--json") == 0
-    capsys.readouterr()
+    command("import", "promptfoo", "evals")
     assert configuration(folder).system.price_per_turn_usd == Decimal(price)
 
 
-def test_with_a_search_path_of_python_no_module_is_known(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_with_a_search_path_of_python_no_module_is_known(folder: Path, command: CommandRun) -> None:
     (folder / "bot.py").write_text(HARMLESS)
-    imported(folder, capsys, {**suite(["{{q}}"], ["python:bot.py"]), "env": {"PYTHONPATH": "elsewhere"}})
+    imported(folder, command, {**suite(["{{q}}"], ["python:bot.py"]), "env": {"PYTHONPATH": "elsewhere"}})
     assert configuration(folder).system.price_per_turn_usd == Decimal("0.02")
 
 
@@ -358,12 +337,12 @@ CLIENT = "import openai\ndef call_api(p, o, c): return openai.OpenAI().chat(p)\n
 
 @pytest.mark.parametrize("other", ["openai:gpt-5-mini", "echo", "python:second.py"])
 def test_beside_another_provider_a_client_of_models_has_an_assumed_price(
-    folder: Path, capsys: pytest.CaptureFixture[str], other: str
+    folder: Path, command: CommandRun, other: str
 ) -> None:
     """The gateway sees the calls of one of them; what the other calls past it would cost nothing."""
     (folder / "bot.py").write_text(CLIENT)
     (folder / "second.py").write_text(CLIENT)
-    printed = imported(folder, capsys, suite(["{{q}}"], [other, "python:bot.py"]))
+    printed = imported(folder, command, suite(["{{q}}"], [other, "python:bot.py"]))
     assert configuration(folder).system.price_per_turn_usd == Decimal("0.02")
     assert any("python:bot.py" in each for each in results(printed, "manual"))
 
@@ -372,30 +351,26 @@ def test_beside_another_provider_a_client_of_models_has_an_assumed_price(
     ("transform", "price"), [("output.trim()", None), ("fetch(output)", "0.02"), ("file://change.py:run", "0.02")]
 )
 def test_a_transform_has_a_price_like_other_code(
-    folder: Path, capsys: pytest.CaptureFixture[str], transform: str, price: str | None
+    folder: Path, command: CommandRun, transform: str, price: str | None
 ) -> None:
     (folder / "change.py").write_text("import requests\ndef run(output, context): return requests.post(output)\n")
-    imported(folder, capsys, suite(["{{q}}"], [{"id": "openai:gpt-5-mini", "transform": transform}]))
+    imported(folder, command, suite(["{{q}}"], [{"id": "openai:gpt-5-mini", "transform": transform}]))
     assert configuration(folder).system.price_per_turn_usd == (None if price is None else Decimal(price))
 
 
-def test_a_pair_that_calls_nothing_beside_a_model_has_an_empty_script(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_pair_that_calls_nothing_beside_a_model_has_an_empty_script(folder: Path, command: CommandRun) -> None:
     """So that no call is expected of it, though no price is declared."""
-    imported(folder, capsys, suite(["{{q}}"], ["openai:gpt-5-mini", "echo"]))
+    imported(folder, command, suite(["{{q}}"], ["openai:gpt-5-mini", "echo"]))
     assert configuration(folder).system.price_per_turn_usd is None
     assert {each.variant: each.script for each in scenarios(folder).values()} == {"": None, "echo": ()}
 
 
 @pytest.mark.parametrize("tests", [1, 2, 4])
-def test_a_test_that_several_pairs_run_is_one_family(
-    folder: Path, capsys: pytest.CaptureFixture[str], tests: int
-) -> None:
+def test_a_test_that_several_pairs_run_is_one_family(folder: Path, command: CommandRun, tests: int) -> None:
     """However many pairs: one bad edit of the prompt is no independent measurement of each."""
     content = suite(["{{q}}"], ["openai:gpt-5-mini", "anthropic:messages:claude-haiku-4-5"])
     asked = [{"vars": {"q": "Open?"}, "assert": CONTAINS} for _ in range(tests)]
-    imported(folder, capsys, {**content, "tests": asked})
+    imported(folder, command, {**content, "tests": asked})
     found: dict[str, set[str]] = {}
     for each in scenarios(folder).values():
         found.setdefault(each.family, set()).add(each.variant)
@@ -404,41 +379,39 @@ def test_a_test_that_several_pairs_run_is_one_family(
     assert all(len(variants) == 2 for variants in found.values())
 
 
-def test_a_test_that_one_pair_runs_is_of_no_family(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_test_that_one_pair_runs_is_of_no_family(folder: Path, command: CommandRun) -> None:
     content = suite(["{{q}}"], ["openai:gpt-5-mini", "anthropic:messages:claude-haiku-4-5"])
     tests = [{"vars": {"q": "Open?"}, "assert": CONTAINS, "providers": ["openai:gpt-5-mini"]}]
-    imported(folder, capsys, {**content, "tests": tests})
+    imported(folder, command, {**content, "tests": tests})
     assert [each.family for each in scenarios(folder).values()] == [""]
 
 
-def test_a_conversation_that_several_pairs_hold_is_one_family(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_conversation_that_several_pairs_hold_is_one_family(folder: Path, command: CommandRun) -> None:
     content = suite(["{{ _conversation }} {{q}}"], ["openai:gpt-5-mini", "anthropic:messages:claude-haiku-4-5"])
     asked = [
         {"vars": {"q": f"{thread} {turn}"}, "assert": CONTAINS, "metadata": {"conversationId": thread}}
         for thread in ("a", "b")
         for turn in (1, 2)
     ]
-    imported(folder, capsys, {**content, "tests": asked})
+    imported(folder, command, {**content, "tests": asked})
     assert sorted(each.family.rpartition("_")[2] for each in scenarios(folder).values()) == ["a", "a", "b", "b"]
 
 
 @needs_node
 @pytest.mark.processes
 def test_javascript_makes_prompts_and_answers_and_keeps_its_state_in_a_conversation(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, command: CommandRun
 ) -> None:
     (folder / "bot.js").write_text(PROVIDER_JS)
     (folder / "make.js").write_text("module.exports = ({ vars, provider }) => `${vars.q} for ${provider.label}`;")
     provider = {"id": "file://bot.js", "label": "bot", "config": {"tone": "kind"}, "transform": "output.toUpperCase()"}
-    imported(folder, capsys, suite(["file://make.js"], [provider]))
+    imported(folder, command, suite(["file://make.js"], [provider]))
     assert [each["text"] for each in replies_of(folder, "x", q="x")] == ["KIND X FOR BOT X 1", "KIND X FOR BOT X 2"]
 
 
 @needs_node
 @pytest.mark.processes
-async def test_a_server_is_asked_with_the_body_that_promptfoo_sends(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_server_is_asked_with_the_body_that_promptfoo_sends(folder: Path, command: CommandRun) -> None:
     asked: list[HttpRequest] = []
 
     async def answer(request: HttpRequest) -> HttpAnswer:
@@ -455,7 +428,9 @@ async def test_a_server_is_asked_with_the_body_that_promptfoo_sends(
             "queryParams": {"lang": "sw"},
             "transformResponse": "json.answer.text",
         }
-        printed = imported(folder, capsys, suite(["Say {{q}}"], [{"id": "http", "config": config}], q="x", tone="kind"))
+        printed = imported(
+            folder, command, suite(["Say {{q}}"], [{"id": "http", "config": config}], q="x", tone="kind")
+        )
         replies = await asyncio.to_thread(replies_of, folder, "x", q="x", tone="kind")
     assert replies == [{"text": "Karibu"}] * 2
     assert asked[0].path == "/chat?lang=sw"
@@ -465,13 +440,13 @@ async def test_a_server_is_asked_with_the_body_that_promptfoo_sends(
     assert any("Authorization" in each for each in results(printed, "manual"))
 
 
-def test_no_key_of_a_provider_is_written_wherever_it_stands(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_key_of_a_provider_is_written_wherever_it_stands(folder: Path, command: CommandRun) -> None:
     config = {
         "url": "https://bot.example/chat?lang=sw&token=planted-1",
         "queryParams": {"api_key": "planted-2", "lang": "sw"},
         "body": {"prompt": "{{prompt}}", "auth": [{"accessToken": "planted-3"}], "max_tokens": 9},
     }
-    printed = imported(folder, capsys, suite(["Say {{q}}"], [{"id": "http", "config": config}], q="x"))
+    printed = imported(folder, command, suite(["Say {{q}}"], [{"id": "http", "config": config}], q="x"))
     written = "".join(
         path.read_text() for path in folder.rglob("*") if path.is_file() and "promptfooconfig" not in str(path)
     )
@@ -480,14 +455,12 @@ def test_no_key_of_a_provider_is_written_wherever_it_stands(folder: Path, capsys
     assert "max_tokens" in written
     left = " ".join(results(printed, "manual"))
     assert all(name in left for name in ("token", "api_key", "accessToken"))
-    refused = imported(folder, capsys, suite(["Say {{q}}"], ["exec: ./bot --api-key planted-4"], q="x"))
+    refused = imported(folder, command, suite(["Say {{q}}"], ["exec: ./bot --api-key planted-4"], q="x"))
     assert any("its command holds a key" in each for each in results(refused, "manual"))
 
 
 @pytest.mark.processes
-async def test_a_prompt_that_code_makes_is_sent_to_its_model_by_the_program(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+async def test_a_prompt_that_code_makes_is_sent_to_its_model_by_the_program(folder: Path, command: CommandRun) -> None:
     asked: list[HttpRequest] = []
 
     async def answer(request: HttpRequest) -> HttpAnswer:
@@ -499,7 +472,7 @@ async def test_a_prompt_that_code_makes_is_sent_to_its_model_by_the_program(
 
     code = "def chat(context): return [{'role': 'system', 'content': 'Be kind'}, {'role': 'user', 'content': 'Hi'}]\n"
     (folder / "make.py").write_text(code)
-    imported(folder, capsys, suite(["file://make.py:chat"], ["openai:gpt-4.1", "anthropic:messages:claude-haiku-4-5"]))
+    imported(folder, command, suite(["file://make.py:chat"], ["openai:gpt-4.1", "anthropic:messages:claude-haiku-4-5"]))
     (variant,) = configuration(folder).system.variants.values()
     async with HttpStandIn(answer) as stand_in:
         names = ("OPENAI_API_KEY", "ANTHROPIC_API_KEY")
@@ -526,10 +499,8 @@ async def test_a_prompt_that_code_makes_is_sent_to_its_model_by_the_program(
         ("{{ '=== null.length' }} === null.length", "{{ '=== null.length' }} === null.length"),
     ],
 )
-def test_nunjucks_becomes_jinja_inside_its_tags(
-    nunjucks: str, jinja: str, folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    printed = imported(folder, capsys, suite([f"{nunjucks} {{{{q}}}}"], ["openai:gpt-4.1"]))
+def test_nunjucks_becomes_jinja_inside_its_tags(nunjucks: str, jinja: str, folder: Path, command: CommandRun) -> None:
+    printed = imported(folder, command, suite([f"{nunjucks} {{{{q}}}}"], ["openai:gpt-4.1"]))
     assert results(printed, "manual") == []
     assert (folder / "prompts/promptfoo_1.txt").read_text() == f"{jinja} {{{{q}}}}"
 
@@ -541,7 +512,7 @@ CHAT = """\
 """
 
 
-def test_tests_of_one_conversation_are_turns_of_one_scenario(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tests_of_one_conversation_are_turns_of_one_scenario(folder: Path, command: CommandRun) -> None:
     (folder / "chat.json").write_text(CHAT)
 
     def turn(question: str, thread: str, *asserts: Mapping[str, Any]) -> dict[str, Any]:
@@ -553,7 +524,7 @@ def test_tests_of_one_conversation_are_turns_of_one_scenario(folder: Path, capsy
         turn("And then?", "a", {"type": "python", "value": "context['vars']['question'] in output"}),
     ]
     content = {"prompts": ["file://chat.json"], "providers": ["openai:gpt-4.1"], "tests": tests}
-    printed = imported(folder, capsys, content)
+    printed = imported(folder, command, content)
     assert results(printed, "manual") == []
     assert printed["tests"] == 3
     (alone, thread) = scenarios(folder).values()
@@ -568,9 +539,7 @@ def test_tests_of_one_conversation_are_turns_of_one_scenario(folder: Path, capsy
     assert written.startswith("{% set question = message %}")
 
 
-def test_rows_with_other_separators_an_index_and_texts_around_the_prompt(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_rows_with_other_separators_an_index_and_texts_around_the_prompt(folder: Path, command: CommandRun) -> None:
     (folder / "rows.csv").write_text(
         ";word;__expected1;__config:__expected1:threshold;__prefix;__suffix;__metadata:kind\n"
         "0;apple;similar: an apple;0.6;Please. ; Thanks {{word}};fruit\n"
@@ -590,7 +559,7 @@ def test_rows_with_other_separators_an_index_and_texts_around_the_prompt(
         "tests": [{"path": "rows.csv"}, {"vars": "v/*.yaml", "assert": CONTAINS}],
         "scenarios": ["file://set.yaml"],
     }
-    printed = imported(folder, capsys, content)
+    printed = imported(folder, command, content)
     assert results(printed, "manual") == []
     found = scenarios(folder).values()
     assert sorted((each.turns[0].user, each.inputs["doc"]) for each in found) == [
@@ -603,14 +572,14 @@ def test_rows_with_other_separators_an_index_and_texts_around_the_prompt(
     assert prompt == "{{ prompt_prefix }}Say {{word}} {{doc}}{{ prompt_suffix }}"
 
 
-def test_the_metrics_module_stands_where_the_system_is(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_metrics_module_stands_where_the_system_is(folder: Path, command: CommandRun) -> None:
     (folder / ".github").mkdir()
     (folder / ".github/ratiba.yml").write_text("system: {root: app, adapter: 'bot:answer', database: false}\n")
     (folder / "app").mkdir()
     (folder / "app/check.js").write_text("module.exports = () => true;")
     (folder / "other.js").write_text("module.exports = () => true;")
     asserts = [{"type": "javascript", "value": f"file://{name}"} for name in ("app/check.js", "other.js")]
-    printed = imported(folder, capsys, {"tests": [{"vars": {"q": "x"}, "assert": asserts}]})
+    printed = imported(folder, command, {"tests": [{"vars": {"q": "x"}, "assert": asserts}]})
     assert "app/promptfoo_checks.py" in printed["written"]
     (scenario,) = scenarios(folder).values()
     assert scenario.assertions[0].parameters["code"] == "file://check.js"
@@ -619,11 +588,11 @@ def test_the_metrics_module_stands_where_the_system_is(folder: Path, capsys: pyt
     ]
 
 
-def test_the_variable_that_would_be_the_message_is_suggested(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_variable_that_would_be_the_message_is_suggested(folder: Path, command: CommandRun) -> None:
     tests = [{"vars": {"tone": "kind", "ask": f"Number {each}?"}, "assert": CONTAINS} for each in range(3)]
     (folder / "a.json").write_text(json.dumps({"tests": tests}, indent=1))
-    assert do("promptfoo", "a.json") == 2
-    (line,) = [each for each in capsys.readouterr().out.splitlines() if "user's message" in each]
+    printed = command("import", "promptfoo", "a.json", code=2)
+    (line,) = [each for each in printed.splitlines() if "user's message" in each]
     assert line.startswith("  a.json:3 and 2 more: test")
     assert line.endswith("Give --map input=ask")
-    assert do("promptfoo", "a.json", "--map", "input=ask") == 0
+    command("import", "promptfoo", "a.json", "--map", "input=ask")

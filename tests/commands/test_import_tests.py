@@ -2,7 +2,6 @@
 
 import json
 import os
-from argparse import ArgumentParser
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,16 +18,15 @@ from ratiba_action.authoring.promptfoo.assertion_types import ASSERTIONS, OTHERS
 from ratiba_action.authoring.promptfoo.case_inputs import render
 from ratiba_action.authoring.ragas_files import RAGAS_METRICS
 from ratiba_action.authoring.scorers import INSPECT_SCORERS, OPENAI_SCORERS
-from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.checks.turn_checks import check_turn
-from ratiba_action.commands import import_tests
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.errors import SuiteError, UsageError
-from ratiba_action.metrics.registry import metric_names, metric_problems
+from ratiba_action.metrics.registry import metric_names
 from ratiba_action.model.conversation import Reply
 from ratiba_action.model.scenario import Scenario
-from ratiba_action.suite.load import load_suite, read_scenario_files
 from ratiba_action.util.instants import LocalTime
+from tests.support.command_run import CommandRun
+from tests.support.suites import suite_of
 
 PAGE = Path(__file__).parents[2] / "docs/import.md"
 OUTCOMES = {"mapped": "the same", "approximated": "similar", "manual": "for a person"}
@@ -85,31 +83,18 @@ def test_the_page_has_the_tables_of_the_code(name: str) -> None:
     assert f"<!-- {name} -->\n{tables()[name]}<!-- /{name} -->" in page
 
 
-def do(*words: str) -> int:
-    parser = ArgumentParser()
-    import_tests.add_arguments(parser)
-    return import_tests.run(parser.parse_args(words), {})
-
-
-def report(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> dict[str, Any]:
-    assert do(*words, "--json") == code
-    printed: dict[str, Any] = json.loads(capsys.readouterr().out)
-    return printed
-
-
 def found(printed: Mapping[str, Any], outcome: str) -> list[tuple[str, int, str, str]]:
     listed = (each for each in printed["findings"] if each["outcome"] == outcome)
     return [(each["file"], each["line"], each["what"], each["result"]) for each in listed]
 
 
 def scenarios(folder: Path) -> list[Scenario]:
-    files = read_scenario_files(folder, "scenarios")
-    return list(load_suite(files, metric_problems, validate_rule).scenarios)
+    return list(suite_of(folder).scenarios)
 
 
-def problems(*words: str) -> list[str]:
+def problems(command: CommandRun, *words: str) -> list[str]:
     with pytest.raises(SuiteError) as caught:
-        do(*words)
+        command("import", *words)
     return [str(each) for each in caught.value.problems]
 
 
@@ -168,10 +153,10 @@ def passes(scenario: Scenario, reply: str) -> bool:
     ],
 )  # fmt: skip
 def test_an_assertion_passes_and_fails_as_in_promptfoo(
-    wanted: Mapping[str, Any], good: list[str], bad: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+    wanted: Mapping[str, Any], good: list[str], bad: list[str], folder: Path, command: CommandRun
 ) -> None:
     (folder / "a.json").write_text(promptfoo(wanted))
-    printed = report(capsys, "promptfoo", "a.json")
+    printed = command.json("import", "promptfoo", "a.json")
     assert found(printed, "manual") == []
     (scenario,) = scenarios(folder)
     assert scenario.turns[0].user == "hi {x}"
@@ -179,9 +164,7 @@ def test_an_assertion_passes_and_fails_as_in_promptfoo(
     assert [passes(scenario, reply) for reply in bad] == [False] * len(bad)
 
 
-def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(folder: Path, command: CommandRun) -> None:
     asserts: list[dict[str, Any]] = [
         {"type": "llm-rubric", "value": "Greets {{q}}", "threshold": 0.8},
         {"type": "g-eval", "value": ["Is short", "Is kind"]},
@@ -192,7 +175,7 @@ def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
         {"type": "trajectory:tool-used", "value": ["find", "book"]},
     ]
     (folder / "a.json").write_text(promptfoo(*asserts))
-    printed = report(capsys, "promptfoo", "a.json")
+    printed = command.json("import", "promptfoo", "a.json")
     (scenario,) = scenarios(folder)
     measured = [(entry.label, entry.threshold) for entry in scenario.assertions]
     assert measured == [
@@ -246,11 +229,11 @@ def test_an_assertion_that_is_measured_becomes_a_metric_or_a_limit(
     ],
 )
 def test_what_cannot_be_imported_is_left_to_a_person_with_its_line(
-    wanted: Mapping[str, Any], reason: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    wanted: Mapping[str, Any], reason: str, folder: Path, command: CommandRun
 ) -> None:
     text = promptfoo({"type": "contains", "value": "1"}, wanted)
     (folder / "a.json").write_text(text)
-    ((file, line, what, result),) = found(report(capsys, "promptfoo", "a.json"), "manual")
+    ((file, line, what, result),) = found(command.json("import", "promptfoo", "a.json"), "manual")
     assert file == "a.json"
     assert f'"type": "{wanted["type"]}"' in "".join(text.splitlines()[line - 1 : line + 1])
     assert wanted["type"] in what
@@ -260,7 +243,7 @@ def test_what_cannot_be_imported_is_left_to_a_person_with_its_line(
     assert not scenario.assertions
 
 
-def test_everything_beside_the_assertions_is_listed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_everything_beside_the_assertions_is_listed(folder: Path, command: CommandRun) -> None:
     (folder / "promptfooconfig.yaml").write_text("""\
 prompts: ["Answer {{q}}"]
 providers: [openai:gpt-4.1]
@@ -289,7 +272,7 @@ scenarios:
   - config: [{vars: {q: four}}, {vars: {q: five}}]
     tests: [{assert: [{type: icontains, value: "{{q}}"}]}]
 """)
-    printed = report(capsys, "promptfoo", "promptfooconfig.yaml", "--map", "input=q")
+    printed = command.json("import", "promptfoo", "promptfooconfig.yaml", "--map", "input=q")
     lines = {(line, what) for _, line, what, _ in [*found(printed, "approximated"), *found(printed, "manual")]}
     assert lines >= {
         (3, "evaluateOptions"),
@@ -316,9 +299,7 @@ scenarios:
     assert passes(by_message["five"], "hello five")
 
 
-def test_code_of_assertions_becomes_a_metric_that_the_gate_runs(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_code_of_assertions_becomes_a_metric_that_the_gate_runs(folder: Path, command: CommandRun) -> None:
     (folder / "checks").mkdir()
     (folder / "checks/tone.js").write_text("module.exports = () => true;")
     asserts: list[dict[str, Any]] = [
@@ -327,7 +308,7 @@ def test_code_of_assertions_becomes_a_metric_that_the_gate_runs(
         {"type": "javascript", "value": "file://checks/tone.js:polite", "config": {"words": ["a"]}},
     ]
     (folder / "a.json").write_text(promptfoo(*asserts))
-    printed = report(capsys, "promptfoo", "a.json")
+    printed = command.json("import", "promptfoo", "a.json")
     assert not found(printed, "manual")
     (scenario,) = scenarios(folder)
     assert [(each.metric, each.threshold, dict(each.parameters)) for each in scenario.assertions] == [
@@ -355,14 +336,12 @@ tests:
 """
 
 
-def test_prompts_and_providers_become_the_system_and_variables_its_inputs(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_prompts_and_providers_become_the_system_and_variables_its_inputs(folder: Path, command: CommandRun) -> None:
     (folder / "prompts").mkdir()
     (folder / "prompts/answer.txt").write_text("Answer {{ question }}\n---\nHelp with {{ question | upper }}\n")
     (folder / "chat.json").write_text('[{"role": "user", "content": "{{ question }} {{ country }}"}]')
     (folder / "promptfooconfig.yaml").write_text(PROMPTFOO)
-    printed = report(capsys, "promptfoo", "promptfooconfig.yaml")
+    printed = command.json("import", "promptfoo", "promptfooconfig.yaml")
     assert not found(printed, "manual")
     configuration = read_configuration(".github/ratiba.yml", (folder / ".github/ratiba.yml").read_bytes())
     assert configuration.pass_rate == 1
@@ -399,39 +378,35 @@ def test_prompts_and_providers_become_the_system_and_variables_its_inputs(
     assert one.inputs == {"tone": "brief", "question": "Open on Sunday?", "facts": [["a", "b"]], "country": ""}
     assert two.inputs == {"tone": "brief", "question": "It is brief", "facts": [[]], "country": ""}
     assert two.turns[0].user == "It is brief"
-    assert report(capsys, "promptfoo", "promptfooconfig.yaml")["written"] == []
+    assert command.json("import", "promptfoo", "promptfooconfig.yaml")["written"] == []
 
 
-def test_a_configuration_that_is_there_stays_and_the_system_is_printed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_configuration_that_is_there_stays_and_the_system_is_printed(folder: Path, command: CommandRun) -> None:
     (folder / ".github").mkdir()
     (folder / ".github/ratiba.yml").write_text("system: {adapter: 'a:B'}\n")
     (folder / "promptfooconfig.yaml").write_text(
         "prompts: ['{{ q }}']\nproviders: [openai:gpt-5-mini]\n"
         "tests: [{vars: {q: x}, assert: [{type: contains, value: x}]}]\n"
     )
-    printed = report(capsys, "promptfoo", "promptfooconfig.yaml")
+    printed = command.json("import", "promptfoo", "promptfooconfig.yaml")
     assert (folder / ".github/ratiba.yml").read_text() == "system: {adapter: 'a:B'}\n"
     assert printed["configuration"]["system"]["prompt"]["model"] == "gpt-5-mini"
     assert "temperature" not in printed["configuration"]["system"]["prompt"]
 
 
-def test_scenarios_of_variants_that_a_configuration_has_not_are_not_written(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_scenarios_of_variants_that_a_configuration_has_not_are_not_written(folder: Path, command: CommandRun) -> None:
     (folder / ".github").mkdir()
     (folder / ".github/ratiba.yml").write_text("system: {adapter: 'a:B'}\n")
     (folder / "promptfooconfig.yaml").write_text(
         "prompts: ['{{ q }}']\nproviders: [openai:gpt-5-mini, openai:gpt-5]\n"
         "tests: [{vars: {q: x}, assert: [{type: contains, value: x}]}]\n"
     )
-    printed = report(capsys, "promptfoo", "promptfooconfig.yaml")
+    printed = command.json("import", "promptfoo", "promptfooconfig.yaml")
     assert [each.variant for each in scenarios(folder)] == [""]
     left = [each["result"] for each in printed["findings"] if each["what"] == "system.variants"]
     assert left == ["1 test is not written for them: add the `system` below to the configuration, and import again"]
     (folder / ".github/ratiba.yml").write_text(json.dumps({"system": printed["configuration"]["system"]}))
-    report(capsys, "promptfoo", "promptfooconfig.yaml")
+    command.json("import", "promptfoo", "promptfooconfig.yaml")
     assert sorted(each.variant for each in scenarios(folder)) == ["", "openai-gpt-5"]
 
 
@@ -452,19 +427,19 @@ def test_scenarios_of_variants_that_a_configuration_has_not_are_not_written(
     ],
 )
 def test_a_prompt_or_provider_that_the_gate_cannot_run_is_left_to_a_person(  # noqa: PLR0917 - a row
-    prompt: str, provider: str, what: str, reason: str, folder: Path, capsys: pytest.CaptureFixture[str]
+    prompt: str, provider: str, what: str, reason: str, folder: Path, command: CommandRun
 ) -> None:
     tests = [{"vars": {"q": "x", "other": "y"}, "assert": [{"type": "icontains", "value": "a"}]}]
     content = {"prompts": [prompt], "providers": [provider], "tests": tests}
     (folder / "a.json").write_text(json.dumps(content))
-    printed = report(capsys, "promptfoo", "a.json", "--map", "input=q")
+    printed = command.json("import", "promptfoo", "a.json", "--map", "input=q")
     assert any(kind == what and reason in result for _, _, kind, result in found(printed, "manual"))
     assert not (folder / ".github").exists()
     (scenario,) = scenarios(folder)
     assert scenario.inputs == {"q": "x", "other": "y"}
 
 
-def test_rows_of_a_csv_file_carry_their_assertions(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_rows_of_a_csv_file_carry_their_assertions(folder: Path, command: CommandRun) -> None:
     (folder / "tests.csv").write_text(
         "q,__expected1,__expected2,__description,__threshold\n"
         'a,Paris,"contains-any: x, 1",first,\n'
@@ -472,7 +447,7 @@ def test_rows_of_a_csv_file_carry_their_assertions(folder: Path, capsys: pytest.
         "c,javascript:1,file://a.js,third,0.5\n"
         "d,perplexity(3),icontains:E,fourth,\n"
     )
-    printed = report(capsys, "promptfoo", "tests.csv")
+    printed = command.json("import", "promptfoo", "tests.csv")
     by_message = {scenario.turns[0].user: scenario for scenario in scenarios(folder)}
     assert passes(by_message["a"], "Paris") is False
     first, second = (by_message[name].turns[0].expect.reply for name in "ab")
@@ -501,10 +476,10 @@ GOLDENS = [
 ]
 
 
-def test_goldens_are_compared_with_their_answers(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_goldens_are_compared_with_their_answers(folder: Path, command: CommandRun) -> None:
     (folder / "goldens.json").write_text(json.dumps(GOLDENS, indent=1))
     (folder / "goldens.csv").write_text("input,expected_output,context\nWhen?,At nine,a|b\n")
-    printed = report(capsys, "deepeval", "goldens.json", "--metric", "RougeLMetric=0.4")
+    printed = command.json("import", "deepeval", "goldens.json", "--metric", "RougeLMetric=0.4")
     by_message = {scenario.turns[-1].user: scenario for scenario in scenarios(folder)}
     assert set(by_message) == {"When?", "Where?"}
     assert by_message["When?"].id == "goldens_when"
@@ -513,7 +488,7 @@ def test_goldens_are_compared_with_their_answers(folder: Path, capsys: pytest.Ca
         ("test", "not written"),
         ("conversational golden", "not imported"),
     ]
-    assert report(capsys, "deepeval", "goldens.csv", "--prefix", "csv")["tests"] == 1
+    assert command.json("import", "deepeval", "goldens.csv", "--prefix", "csv")["tests"] == 1
 
 
 TEST_FILE = """\
@@ -539,9 +514,9 @@ def test_computed():
 """
 
 
-def test_a_pytest_file_is_parsed_and_not_run(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_pytest_file_is_parsed_and_not_run(folder: Path, command: CommandRun) -> None:
     (folder / "test_a.py").write_text(TEST_FILE)
-    printed = report(capsys, "deepeval", "test_a.py")
+    printed = command.json("import", "deepeval", "test_a.py")
     assert not (folder / "executed").exists()
     by_message = {scenario.turns[0].user: scenario for scenario in scenarios(folder)}
     assert set(by_message) == {"First", "Second", "Third"}
@@ -579,10 +554,10 @@ span.update(metrics=[make_metric()])
 """
 
 
-def test_a_metric_that_no_run_names_is_left_to_a_person(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_metric_that_no_run_names_is_left_to_a_person(folder: Path, command: CommandRun) -> None:
     (folder / "test_a.py").write_text(ELSEWHERE)
     (folder / "goldens.json").write_text(json.dumps([{"input": "Where?", "expected_output": "Here"}]))
-    printed = report(capsys, "deepeval", "goldens.json", "test_a.py")
+    printed = command.json("import", "deepeval", "goldens.json", "test_a.py")
     (scenario,) = scenarios(folder)
     assert [(entry.metric, entry.threshold) for entry in scenario.assertions] == [
         ("PIILeakageMetric", 0.9),
@@ -599,13 +574,13 @@ def test_a_metric_that_no_run_names_is_left_to_a_person(folder: Path, capsys: py
 
 @pytest.mark.parametrize("written", ["T", "limits.low", "1 - LOW", "float(T)", "os.environ['T']", "T if x else 0.5"])
 def test_what_is_not_written_as_a_number_is_shown_as_it_is_written(
-    folder: Path, capsys: pytest.CaptureFixture[str], written: str
+    folder: Path, command: CommandRun, written: str
 ) -> None:
     case = 'LLMTestCase(input="Hi", actual_output=ask())'
     (folder / "test_a.py").write_text(
         f"def test_it():\n    assert_test({case}, [BiasMetric(threshold={written}), FaithfulnessMetric()])\n"
     )
-    printed = report(capsys, "deepeval", "test_a.py")
+    printed = command.json("import", "deepeval", "test_a.py")
     assert "<ast." not in str(printed)
     (result,) = [result for _, _, what, result in found(printed, "manual") if what == "BiasMetric"]
     assert f"its threshold `{written}` is not a number written here" in result
@@ -623,27 +598,25 @@ def test_what_is_not_written_as_a_number_is_shown_as_it_is_written(
     ],
 )
 def test_exports_of_other_tools_have_a_format(
-    form: str, row: Mapping[str, Any], expected: Any, folder: Path, capsys: pytest.CaptureFixture[str]
+    form: str, row: Mapping[str, Any], expected: Any, folder: Path, command: CommandRun
 ) -> None:
     (folder / "rows.jsonl").write_text(json.dumps(row) + "\n")
     words = ("--map", "answer=answer") if form == "plain" else ()
-    assert report(capsys, "jsonl", "rows.jsonl", "--format", form, *words)["tests"] == 1
+    assert command.json("import", "jsonl", "rows.jsonl", "--format", form, *words)["tests"] == 1
     (scenario,) = scenarios(folder)
     expect = scenario.turns[0].expect
     assert scenario.turns[0].user == "Who?"
     assert expect.answer == expected
 
 
-def test_columns_become_what_map_says_and_the_others_are_listed(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_columns_become_what_map_says_and_the_others_are_listed(folder: Path, command: CommandRun) -> None:
     (folder / "q.csv").write_text(
         'question,must,never,topic,owner\nWhen?,"[""9"", ""nine""]",no,HOURS,A\n'
         "Where?,Nairobi,no,PLACE,B\nWhy?,x,no,OTHER,\n"
     )
     fields = ("input=question", "contains=must", "not_contains=never", "label=topic")
     words = [word for each in fields for word in ("--map", each)]
-    printed = report(capsys, "csv", "q.csv", "--language", "sw", "--system-type", "classifier", *words)
+    printed = command.json("import", "csv", "q.csv", "--language", "sw", "--system-type", "classifier", *words)
     assert found(printed, "manual") == [
         ("q.csv", 1, "column owner", "not imported: give --map FIELD=owner if it asserts something")
     ]
@@ -663,48 +636,43 @@ def test_columns_become_what_map_says_and_the_others_are_listed(
     assert template["turns"][0]["expect"]["not_contains"] == ["no"]
 
 
-def test_a_second_import_changes_nothing_and_says_so(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_second_import_changes_nothing_and_says_so(folder: Path, command: CommandRun) -> None:
     (folder / "a.json").write_text(promptfoo({"type": "contains", "value": "1"}))
-    assert do("promptfoo", "a.json", "--dry-run") == 0
+    assert "Would write: scenarios/a/a_hi_x.yaml" in command("import", "promptfoo", "a.json", "--dry-run")
     assert not (folder / "scenarios").exists()
-    assert "Would write: scenarios/a/a_hi_x.yaml" in capsys.readouterr().out
-    first = report(capsys, "promptfoo", "a.json")
+    first = command.json("import", "promptfoo", "a.json")
     (path,) = first["written"]
     before = (folder / path).stat().st_mtime_ns
-    assert do("promptfoo", "a.json") == 0
-    assert "Nothing changed" in capsys.readouterr().out
-    second = report(capsys, "promptfoo", "a.json")
+    assert "Nothing changed" in command("import", "promptfoo", "a.json")
+    second = command.json("import", "promptfoo", "a.json")
     assert (second["written"], second["unchanged"]) == ([], [path])
     assert (folder / path).stat().st_mtime_ns == before
 
 
 def test_a_file_with_other_content_is_never_overwritten_and_nothing_else_is_written(
-    folder: Path, tmp_path_factory: pytest.TempPathFactory
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, command: CommandRun
 ) -> None:
     tests = [{"vars": {"q": q}, "assert": [{"type": "contains", "value": "1"}]} for q in ("one", "two")]
     (folder / "a.json").write_text(json.dumps({"tests": tests}))
     (folder / "scenarios/a").mkdir(parents=True)
     (folder / "scenarios/a/a_two.yaml").write_text("mine\n")
     with pytest.raises(UsageError, match=r"other content.\n  scenarios/a/a_two\.yaml"):
-        do("promptfoo", "a.json")
+        command("import", "promptfoo", "a.json")
     assert [path.name for path in (folder / "scenarios/a").iterdir()] == ["a_two.yaml"]
     (folder / "scenarios/a/a_two.yaml").unlink()
     (folder / "scenarios/a").rmdir()
     elsewhere = tmp_path_factory.mktemp("elsewhere")
     (folder / "scenarios/a").symlink_to(elsewhere)
     with pytest.raises(UsageError, match="symbolic link"):
-        do("promptfoo", "a.json")
+        command("import", "promptfoo", "a.json")
     assert list(elsewhere.iterdir()) == []
 
 
-def test_the_terminal_shows_each_part_with_its_place_and_what_to_do_next(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_terminal_shows_each_part_with_its_place_and_what_to_do_next(folder: Path, command: CommandRun) -> None:
     (folder / "a.json").write_text(
         promptfoo({"type": "llm-rubric", "value": "x"}, {"type": "human"}, {"type": "icontains", "value": "y"})
     )
-    assert do("promptfoo", "a.json") == 0
-    printed = capsys.readouterr().out
+    printed = command("import", "promptfoo", "a.json")
     for title, part in (
         ("Mapped", "assert icontains"),
         ("Approximated", "assert llm-rubric"),
@@ -723,33 +691,32 @@ def test_the_terminal_shows_each_part_with_its_place_and_what_to_do_next(
     ("cell", "language"),
     [("file://a.py", "Python"), ("file://a.py:check", "Python"), ("file://a.pyx.js", "JavaScript")],
 )
-def test_a_file_in_a_cell_is_code_of_the_language_that_its_name_says(cell: str, language: str, folder: Path) -> None:
+def test_a_file_in_a_cell_is_code_of_the_language_that_its_name_says(
+    cell: str, language: str, folder: Path, command: CommandRun
+) -> None:
     for name in ("a.py", "a.pyx.js"):
         (folder / name).write_text("")
     (folder / "t.csv").write_text(f"q,__expected\na,{cell}\n")
-    assert do("promptfoo", "t.csv") == 0
+    command("import", "promptfoo", "t.csv")
     (scenario,) = scenarios(folder)
     assert [(each.metric, each.parameters["code"]) for each in scenario.assertions] == [
         (f"promptfoo_checks:{language}", cell)
     ]
 
 
-def test_a_list_or_mapping_that_stands_in_a_prompt_is_named(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_or_mapping_that_stands_in_a_prompt_is_named(folder: Path, command: CommandRun) -> None:
     test = {"vars": {"o": {"a": 1}, "q": "x"}, "assert": [{"type": "contains", "value": "x"}]}
     content = {"prompts": ["{{ o }} {{ q }}"], "providers": ["openai:gpt-4.1"], "tests": [test]}
     (folder / "a.json").write_text(json.dumps(content))
-    near = found(report(capsys, "promptfoo", "a.json", "--map", "input=q"), "approximated")
+    near = found(command.json("import", "promptfoo", "a.json", "--map", "input=q"), "approximated")
     assert any(what == "vars" and result.startswith("o: a list or mapping") for _, _, what, result in near)
 
 
-def test_what_is_the_same_of_many_tests_is_one_line_with_its_count(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_the_same_of_many_tests_is_one_line_with_its_count(folder: Path, command: CommandRun) -> None:
     asserts = [{"type": "icontains", "value": "y"}, {"type": "classifier", "value": "polite"}]
     tests = [{"vars": {"q": f"question {number}"}, "assert": asserts} for number in range(30)]
     (folder / "a.json").write_text(json.dumps({"tests": tests}, indent=1))
-    assert do("promptfoo", "a.json") == 0
-    printed = capsys.readouterr().out
+    printed = command("import", "promptfoo", "a.json")
     assert "  a.json:3 and 29 more: test → a scenario\n" in printed
     assert " and 29 more: assert classifier → no counterpart" in printed
     assert (folder / "promptfoo_left.py").read_text().count("def ") == 1
@@ -807,8 +774,8 @@ BOMB = (
         ("csv", "a.csv", "question\nx\n", "a.csv:2: there is no 'input'; it has 'question'. Give --map input=COLUMN"),
     ],
 )  # fmt: skip
-def test_a_malformed_or_hostile_file_is_refused_with_its_line_and_nothing_is_written(
-    source: str, name: str, content: str, message: str, folder: Path
+def test_a_malformed_or_hostile_file_is_refused_with_its_line_and_nothing_is_written(  # noqa: PLR0917 - a row
+    source: str, name: str, content: str, message: str, folder: Path, command: CommandRun
 ) -> None:
     inner = folder / "inner"
     inner.mkdir()
@@ -818,7 +785,7 @@ def test_a_malformed_or_hostile_file_is_refused_with_its_line_and_nothing_is_wri
     (inner / "link.txt").symlink_to(folder / "secret.txt")
     os.mkfifo(inner / "pipe.yaml")
     (inner / name).write_text(content)
-    found_problems = problems(source, f"inner/{name}")
+    found_problems = problems(command, source, f"inner/{name}")
     assert any(f"inner/{message}" in each or message in each for each in found_problems), found_problems
     assert not (folder / "scenarios").exists()
 
@@ -833,46 +800,46 @@ def test_a_malformed_or_hostile_file_is_refused_with_its_line_and_nothing_is_wri
     ],
     ids=["utf-16", "latin-1", "10 MB"],
 )
-def test_other_encodings_and_large_files_are_refused(source: str, content: bytes, message: str, folder: Path) -> None:
+def test_other_encodings_and_large_files_are_refused(
+    source: str, content: bytes, message: str, folder: Path, command: CommandRun
+) -> None:
     (folder / "a.json").write_bytes(content)
-    assert problems(source, "a.json")[0].startswith(message)
+    assert problems(command, source, "a.json")[0].startswith(message)
     assert not (folder / "scenarios").exists()
 
 
-def test_all_problems_of_all_files_are_reported_at_once(folder: Path) -> None:
+def test_all_problems_of_all_files_are_reported_at_once(folder: Path, command: CommandRun) -> None:
     (folder / "a.yaml").write_text("tests:\n  - 5\n  - 6\n")
     (folder / "b.yaml").write_text("tests: 5\n")
-    assert [each.partition(": ")[0] for each in problems("promptfoo", "a.yaml", "b.yaml")] == [
+    assert [each.partition(": ")[0] for each in problems(command, "promptfoo", "a.yaml", "b.yaml")] == [
         "a.yaml:2",
         "a.yaml:3",
         "b.yaml:1",
     ]
 
 
-def test_a_byte_order_mark_is_no_mistake(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_byte_order_mark_is_no_mistake(folder: Path, command: CommandRun) -> None:
     (folder / "a.json").write_bytes(promptfoo({"type": "contains", "value": "1"}).encode("utf-8-sig"))
-    assert report(capsys, "promptfoo", "a.json")["tests"] == 1
+    assert command.json("import", "promptfoo", "a.json")["tests"] == 1
 
 
 @pytest.mark.parametrize(
     "name", ["../../etc/passwd", "a\n\x1b[31m::error::x", "", "ÉCOLE №5", "x" * 300, "تجربة", "${input}", "."]
 )
-def test_a_hostile_name_makes_a_harmless_id(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_hostile_name_makes_a_harmless_id(name: str, folder: Path, command: CommandRun) -> None:
     (folder / "a.json").write_text(promptfoo({"type": "contains", "value": "1"}, description=name))
-    (path,) = report(capsys, "promptfoo", "a.json")["written"]
+    (path,) = command.json("import", "promptfoo", "a.json")["written"]
     assert Path(path).parent == Path("scenarios/a")
     (scenario,) = scenarios(folder)
     assert scenario.id == Path(path).stem
     assert len(scenario.id) <= 70
 
 
-def test_texts_that_look_like_columns_or_templates_stay_what_they_are(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_texts_that_look_like_columns_or_templates_stay_what_they_are(folder: Path, command: CommandRun) -> None:
     rows = [{"input": f"say ${{x}} {number}", "equals": "${input}", "contains": f"$${{{number}}}"} for number in "123"]
     (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     words = ("--map", "equals=equals", "--map", "contains=contains")
-    assert report(capsys, "jsonl", "rows.jsonl", *words)["tests"] == 3
+    assert command.json("import", "jsonl", "rows.jsonl", *words)["tests"] == 3
     for scenario, number in zip(scenarios(folder), "123", strict=True):
         assert scenario.turns[0].user == f"say ${{x}} {number}"
         reply = scenario.turns[0].expect.reply
@@ -881,13 +848,12 @@ def test_texts_that_look_like_columns_or_templates_stay_what_they_are(
 
 
 def test_credentials_and_identifiers_are_reported_and_a_credential_is_not_written(
-    folder: Path, capsys: pytest.CaptureFixture[str]
+    folder: Path, command: CommandRun
 ) -> None:
     key = "sk-ant-api03-" + "Ab3" * 20
     rows = [{"input": f"my key is {key}", "equals": "x"}, {"input": "call +254 712 345 678", "equals": "x"}]
     (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    assert do("jsonl", "rows.jsonl", "--map", "equals=equals", "--json") == 0
-    text = capsys.readouterr().out
+    text = command("import", "jsonl", "rows.jsonl", "--map", "equals=equals", "--json")
     assert key not in text
     assert "0712" not in text
     left = found(json.loads(text), "manual")
@@ -898,10 +864,9 @@ def test_credentials_and_identifiers_are_reported_and_a_credential_is_not_writte
     assert scenario.id == "rows_test"
 
 
-def test_a_file_of_code_only_imports_nothing(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_of_code_only_imports_nothing(folder: Path, command: CommandRun) -> None:
     (folder / "a.json").write_text(promptfoo({"type": "ruby", "value": "true"}))
-    assert do("promptfoo", "a.json") == 2
-    assert "Nothing was imported." in capsys.readouterr().out
+    assert "Nothing was imported." in command("import", "promptfoo", "a.json", code=2)
     assert not (folder / "scenarios").exists()
 
 
@@ -919,10 +884,10 @@ def test_a_file_of_code_only_imports_nothing(folder: Path, capsys: pytest.Captur
         (("csv", "a.csv", "--repo", "nowhere"), "There is no folder"),
     ],
 )
-def test_a_wrong_option_is_reported(words: tuple[str, ...], message: str, folder: Path) -> None:
+def test_a_wrong_option_is_reported(words: tuple[str, ...], message: str, folder: Path, command: CommandRun) -> None:
     (folder / "a.csv").write_text("input\nx\n")
     with pytest.raises(UsageError, match=r"There is no|is '") as caught:
-        do(*words)
+        command("import", *words)
     assert message in str(caught.value)
 
 

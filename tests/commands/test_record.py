@@ -71,7 +71,7 @@ def recorded_models(path: Path) -> list[ModelRecording]:
 
 
 @pytest.fixture
-def shop(repository: GitRepository, tmp_path: Path, environment: dict[str, str]) -> Shop:
+def shop(repository: GitRepository, tmp_path: Path) -> Shop:
     repository.commit(
         {
             ".github/ratiba.yml": CONFIGURATION,
@@ -79,7 +79,7 @@ def shop(repository: GitRepository, tmp_path: Path, environment: dict[str, str])
             "scenarios/second.yaml": SCENARIO.format(name="second", tag="rest"),
         }
     )
-    return Shop(repository.folder, tmp_path / "report", environment)
+    return Shop(repository.folder, tmp_path / "report", repository.environment)
 
 
 def test_new_recordings_are_written_and_shown(shop: Shop, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,7 +1,6 @@
 """``ratiba report``: the last run's report, and the last step of a workflow."""
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +16,7 @@ from tests.support.git_repository import GitRepository
 from tests.support.github_server import GithubState, github_server
 from tests.support.pull_request_events import pull_request_event
 from tests.support.sample_report import sample_report
-from tests.support.step_outputs import read_outputs
+from tests.support.step_outputs import read_outputs, step_environment
 
 ENTRYPOINT = Path(__file__).parents[2] / "entrypoint.py"
 
@@ -32,26 +31,11 @@ def results(tmp_path: Path) -> Path:
 @pytest.fixture
 def step(tmp_path: Path) -> dict[str, str]:
     """The environment of the last step of a run whose change blocks."""
-    repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "checkout")
     base = repository.commit({"README.md": "1"})
     head = repository.commit({"prompts/greeting.md": "2"})
     (tmp_path / "event.json").write_text(json.dumps(pull_request_event(base, head, files=1)))
-    return {
-        "PATH": os.environ["PATH"],
-        "GITHUB_ACTIONS": "true",
-        "GITHUB_API_URL": "http://127.0.0.1:9",
-        "GITHUB_EVENT_NAME": "pull_request",
-        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
-        "GITHUB_OUTPUT": str(tmp_path / "outputs"),
-        "GITHUB_REPOSITORY": "salon/assistant",
-        "GITHUB_RUN_ATTEMPT": "1",
-        "GITHUB_RUN_ID": "1001",
-        "GITHUB_STEP_SUMMARY": str(tmp_path / "summary.md"),
-        "GITHUB_WORKSPACE": str(tmp_path / "checkout"),
-        "RUNNER_TEMP": str(tmp_path),
-        "RATIBA_COMMENT": "false",
-        "RATIBA_REPORT_DIR": str(tmp_path / "report"),
-    }
+    return step_environment(tmp_path) | {"RATIBA_COMMENT": "false"}
 
 
 def left(step: dict[str, str]) -> Report:
@@ -182,7 +166,7 @@ def test_a_defect_of_deciding_still_leaves_a_blocking_report(
         raise RecursionError
 
     monkeypatch.setattr("ratiba_action.decide.deciding.decide", defect)
-    repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "checkout")
     base = repository.git("rev-parse", "HEAD")
     head = repository.commit({"docs/guide.md": "2"})
     (tmp_path / "event.json").write_text(json.dumps(pull_request_event(base, head, files=1)))

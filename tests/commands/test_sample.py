@@ -86,9 +86,7 @@ def stage(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Stage]
     with langfuse_server(state) as host, served_models(ModelServer(judge, KEY, RATES)) as models:
         environment = {
             "HOME": str(tmp_path / "home"),
-            "RATIBA_LANGFUSE_HOST": host,
-            "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
-            "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
+            **state.environment(host),
             "RATIBA_ANTHROPIC_API_KEY": KEY,
             "RATIBA_ANTHROPIC_BASE_URL": models.url,
             "RATIBA_REPORT_DIR": str(tmp_path / "report"),

@@ -20,6 +20,7 @@ from ratiba_action.model.verdict import Conclusion, CrossChecking, Report, Verdi
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
+from tests.support.command_run import CommandRun
 from tests.support.run_history import write_history
 from tests.support.sample_report import sample_cross_checking, sample_report, sample_score, sample_scored
 from tests.support.sql import fetch
@@ -53,16 +54,14 @@ def leave(variables: dict[str, str], report: Report) -> None:
 
 
 def test_each_metric_has_a_row_and_a_broken_line_its_reason(
-    variables: dict[str, str], capsys: pytest.CaptureFixture[str], snapshot: SnapshotAssertion
+    variables: dict[str, str], snapshot: SnapshotAssertion, ratiba: CommandRun
 ) -> None:
     for day, value in enumerate((0.81, 0.84, 0.9, 0.86)):
         judge = "claude-opus-5-5" if day < 3 else "claude-sonnet-5"
         keep_run(run_of_main(day, value, judge_model=judge), variables["RATIBA_LEDGER_URL"])
     leave(variables, run_of_main(4, 0.9))
-    assert run(["report", "--trends"], variables) == 0
-    assert capsys.readouterr().out == snapshot
-    assert run(["report", "--trends", "--last", "2", "--json"], variables) == 0
-    output = json.loads(capsys.readouterr().out)
+    assert ratiba("report", "--trends", environment=variables) == snapshot
+    output = ratiba.json("report", "--trends", "--last", "2", environment=variables)
     assert (output["repository"], output["gate"], output["branch"]) == ("ratiba/assistant", "ratiba", "main")
     means = {one["metric"]: [point["mean"] for part in one["segments"] for point in part["points"]]
              for one in output["trends"]}  # fmt: skip
@@ -96,9 +95,10 @@ def row_of(metric: str, capsys: pytest.CaptureFixture[str]) -> str:
     return row
 
 
-def test_a_branch_without_runs_is_reported(variables: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["report", "--trends", "--branch", "main"], variables) == 0
-    assert "no complete, blocking run of this branch" in capsys.readouterr().out
+def test_a_branch_without_runs_is_reported(variables: dict[str, str], ratiba: CommandRun) -> None:
+    assert "no complete, blocking run of this branch" in ratiba(
+        "report", "--trends", "--branch", "main", environment=variables
+    )
 
 
 def test_results_are_written_once_however_often_they_are_sent(
@@ -111,26 +111,27 @@ def test_results_are_written_once_however_often_they_are_sent(
     assert counted == [(1,)]
 
 
-def test_without_a_run_only_the_tables_are_made(variables: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_a_run_only_the_tables_are_made(
+    variables: dict[str, str], capsys: pytest.CaptureFixture[str], ratiba: CommandRun
+) -> None:
     assert [run(["report", "--to-history"], variables) for _ in range(2)] == [0, 0]
     assert "The tables exist. There is no run in" in capsys.readouterr().out
     counted = asyncio.run(fetch(variables["RATIBA_LEDGER_URL"], "SELECT count(*) FROM ratiba_history.run"))
     assert counted == [(0,)]
-    assert run(["report", "--to-history", "--results", "missing.json"], variables) == 2
-    assert "'missing.json'" in capsys.readouterr().err
+    ratiba("report", "--to-history", "--results", "missing.json", code=2, environment=variables)
+    assert "'missing.json'" in ratiba.err
 
 
 def test_no_text_of_the_history_becomes_markdown_or_a_command_and_no_secret_reaches_it(
-    variables: dict[str, str], capsys: pytest.CaptureFixture[str]
+    variables: dict[str, str], ratiba: CommandRun
 ) -> None:
     hostile = "::error::x <script> | ![i](//e.example)\n\n# x\0"
     variables["RATIBA_OPENAI_API_KEY"] = "sk-planted-openai-key"
     text = f"{hostile} sk-planted-openai-key"
     results = (sample_scored("spa", scores=(sample_score(metric=text, version=text),)),)
     leave(variables, run_of_main(0, 0.9, results=results, judge_model=text))
-    assert run(["report", "--to-history"], variables) == 0
-    assert run(["report", "--trends"], variables) == 0
-    shown = capsys.readouterr().out
+    ratiba("report", "--to-history", environment=variables)
+    shown = ratiba("report", "--trends", environment=variables)
     assert "script" in shown
     for raw in ("::error", "<script>", "![i]", "\n# x", "sk-planted"):
         assert raw not in shown
@@ -140,25 +141,25 @@ def test_no_text_of_the_history_becomes_markdown_or_a_command_and_no_secret_reac
 
 
 @pytest.mark.parametrize("task", ["--trends", "--to-history"])
-def test_without_a_ledger_there_is_no_history(capsys: pytest.CaptureFixture[str], task: str) -> None:
-    assert run(["report", task], {}) == 2
-    assert "ledger-url is empty" in capsys.readouterr().err
+def test_without_a_ledger_there_is_no_history(task: str, ratiba: CommandRun) -> None:
+    ratiba("report", task, code=2)
+    assert "ledger-url is empty" in ratiba.err
 
 
-def test_whose_trends_are_meant_must_be_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_whose_trends_are_meant_must_be_known(tmp_path: Path, ratiba: CommandRun) -> None:
     away = {"RATIBA_LEDGER_URL": "postgresql://u:p@127.0.0.1:1/x", "RATIBA_REPORT_DIR": str(tmp_path)}
-    assert run(["report", "--trends"], away) == 2
-    assert "Give --branch main" in capsys.readouterr().err
-    assert run(["report", "--trends", "--branch", "main", "--last", "many"], away) == 2
-    assert "'many'" in capsys.readouterr().err
+    ratiba("report", "--trends", code=2, environment=away)
+    assert "Give --branch main" in ratiba.err
+    ratiba("report", "--trends", "--branch", "main", "--last", "many", code=2, environment=away)
+    assert "'many'" in ratiba.err
 
 
 def test_a_server_that_is_away_ends_the_command_with_3_and_tells_no_password(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, ratiba: CommandRun
 ) -> None:
     away = {"RATIBA_LEDGER_URL": "postgresql://u:hunter2hunter2@127.0.0.1:1/x", "RATIBA_REPORT_DIR": str(tmp_path)}
-    assert run(["report", "--trends", "--branch", "main"], away) == 3
-    stderr = capsys.readouterr().err
+    ratiba("report", "--trends", "--branch", "main", code=3, environment=away)
+    stderr = ratiba.err
     assert "cannot be used" in stderr
     assert "hunter2" not in stderr
 
@@ -189,19 +190,15 @@ def test_windows_count_the_comparable_runs_of_7_30_and_90_days_however_many_are_
     assert {(window["runs"], window["mean"]) for window in judged["windows"]} == {(1, 0.4)}
 
 
-def test_the_agreement_of_the_judges_is_shown_with_its_drift(
-    variables: dict[str, str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_agreement_of_the_judges_is_shown_with_its_drift(variables: dict[str, str], ratiba: CommandRun) -> None:
     for day, kappa in enumerate((0.9, 0.6, 0.5)):
         checking = CrossChecking("gpt-5.6", CrossCheckStatus(0.1, 12, 12), Agreement(12, 0.75, kappa, kappa))
         run_of = run_of_main(day, 0.9, judge_model="claude-opus-5-5", cross_checking=checking)
         keep_run(run_of, variables["RATIBA_LEDGER_URL"])
     leave(variables, run_of_main(4, 0.9))
-    assert run(["report", "--trends", "--json"], variables) == 0
-    output = json.loads(capsys.readouterr().out)["agreements"]
+    output = ratiba.json("report", "--trends", environment=variables)["agreements"]
     assert [(point["kappa"], point["pairs"]) for point in output] == [(0.9, 12), (0.6, 12), (0.5, 12)]
-    assert run(["report", "--trends"], variables) == 0
-    printed = " ".join(capsys.readouterr().out.split())
+    printed = " ".join(ratiba("report", "--trends", environment=variables).split())
     assert "Agreement of the judges" in printed
     assert "Judge drift: claude-opus-5-5 and gpt-5.6 agreed with a quadratic kappa of 0.60 and 0.50" in printed
 
@@ -229,11 +226,10 @@ def test_kept_runs_show_the_same_trends_without_a_database(
 
 
 def test_a_kept_file_that_cannot_be_read_is_named(
-    variables: dict[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    variables: dict[str, str], tmp_path: Path, ratiba: CommandRun
 ) -> None:
     write_history(tmp_path / "runs", [run_of_main(0, 0.9)])
     (tmp_path / "runs/bad.json").write_text("{")
-    assert run(["report", "--trends", "--branch", "main", "--from", str(tmp_path / "runs")], variables) == 0
-    printed = capsys.readouterr()
-    assert "SwahiliFluencyMetric" in printed.out
-    assert "ratiba: bad.json could not be read: " in printed.err
+    ratiba("report", "--trends", "--branch", "main", "--from", str(tmp_path / "runs"), environment=variables)
+    assert "SwahiliFluencyMetric" in ratiba.out
+    assert "ratiba: bad.json could not be read: " in ratiba.err

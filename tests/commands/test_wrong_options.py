@@ -106,7 +106,7 @@ def wrong_files() -> Iterator[object]:
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wrong-options") / "checkout"
     system = "system: {adapter: 'assistant:answer', database: false, price_per_turn_usd: 0}\n"
-    GitRepository(folder, os.environ["PATH"]).commit(
+    GitRepository(folder).commit(
         {
             ".github/ratiba.yml": system,
             "assistant.py": "def answer(text):\n    return text\n",

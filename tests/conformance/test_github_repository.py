@@ -1,6 +1,5 @@
 """What every client of GitHub's API holds to, with packages and without; the stand-in checks GitHub's description."""
 
-import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -261,7 +260,7 @@ def test_two_threads_may_ask_at_the_same_time(github: GithubRepository) -> None:
 
 
 def test_the_last_commit_of_a_path(github: GithubRepository, state: GithubState, tmp_path: Path) -> None:
-    origin = GitRepository(tmp_path, os.environ["PATH"])
+    origin = GitRepository(tmp_path)
     first = origin.commit({"prompts/a b.md": "Be kind."})
     last = origin.commit({"other": "file"})
     state.clone = tmp_path

@@ -1,6 +1,5 @@
 """What every metric does, deterministic, judged or cached."""
 
-import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -10,9 +9,10 @@ from ratiba_action.metrics.judging.cache import JudgeCache
 from ratiba_action.metrics.judging.run_metric import RunMetric
 from ratiba_action.metrics.registry import is_judged, judge_calls, load_judged_metric, load_metric, metric_names
 from ratiba_action.ports import Metric
-from tests.support.deepeval_settings import configure_deepeval
 from tests.support.judges import ObligingJudge
 from tests.support.metric_samples import PARAMETERS, full_case
+
+pytestmark = pytest.mark.usefixtures("quiet_deepeval")
 
 
 def _plain(name: str) -> Callable[[Path], Metric]:
@@ -33,12 +33,6 @@ METRICS: Mapping[str, Callable[[Path], Metric]] = {
 }
 
 every = pytest.mark.parametrize("make", METRICS.values(), ids=METRICS.keys())
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
-    # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 @every

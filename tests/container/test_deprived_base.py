@@ -18,7 +18,7 @@ SMALL = f"{TEMPORARY}:exec,nosuid,nodev,mode=1777,size=128m,nr_inodes=6000"
 
 def concluded(place: Confined, attack: str) -> tuple[int, str, str]:
     """Exit code, conclusion and reason of a blocking run of a worse change."""
-    git = GitRepository(place.workspace, "/usr/bin:/bin:/usr/local/bin")
+    git = GitRepository(place.workspace)
     git.commit({"scenarios/greeting.yaml": None, **base_files(TEMPORARY)})
     git.git("checkout", "--quiet", "-b", "change")
     git.commit({"adapter.py": adapter(TEMPORARY, WORSE, attack)})

@@ -3,7 +3,6 @@
 import base64
 import errno
 import json
-import os
 from pathlib import Path
 
 import pytest
@@ -74,7 +73,7 @@ def test_a_credential_of_the_checkout_is_such_a_secret(prison: Prison, tmp_path:
 
 def keep_credential(prison: Prison, token: str) -> str:
     """Leave a token as ``actions/checkout`` does; as the header holds it."""
-    repository = GitRepository(prison.place.workspace, os.environ["PATH"])
+    repository = GitRepository(prison.place.workspace)
     header = base64.b64encode(f"x-access-token:{token}".encode()).decode()
     repository.git("config", "http.https://github.com/.extraheader", f"AUTHORIZATION: basic {header}")
     repository.git("config", "url.https://x-access-token:" + token + "@github.com/.insteadOf", "https://github.com/")

@@ -12,5 +12,5 @@ def environment() -> dict[str, str]:
 
 
 @pytest.fixture
-def repository(tmp_path: Path, environment: dict[str, str]) -> GitRepository:
-    return GitRepository(tmp_path / "checkout", environment["PATH"])
+def repository(tmp_path: Path) -> GitRepository:
+    return GitRepository(tmp_path / "checkout")

@@ -15,8 +15,8 @@ def base(repository: GitRepository) -> str:
 
 
 @pytest.fixture
-def git(repository: GitRepository, environment: dict[str, str]) -> Git:
-    return Git(repository.folder, environment)
+def git(repository: GitRepository) -> Git:
+    return Git(repository.folder, repository.environment)
 
 
 def test_contents_of_a_commit_and_of_the_work_tree_are_read(repository: GitRepository, git: Git, base: str) -> None:

@@ -1,6 +1,5 @@
 """What is known of a base, whatever an event, a payload, a clone or GitHub say."""
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -85,7 +84,7 @@ class Repository:
         """What is read of an event while a commit is checked out."""
         self.git.git("checkout", "--quiet", "--detach", at)
         given = {
-            "PATH": self.git.path,
+            **self.git.environment,
             "GITHUB_ACTIONS": "true",
             "GITHUB_EVENT_NAME": name,
             "GITHUB_REPOSITORY": "salon/assistant",
@@ -104,7 +103,7 @@ class Repository:
 
 @pytest.fixture(scope="module")
 def repo(tmp_path_factory: pytest.TempPathFactory) -> Repository:
-    git = GitRepository(tmp_path_factory.mktemp("repository"), os.environ["PATH"])
+    git = GitRepository(tmp_path_factory.mktemp("repository"))
     first = git.commit({"app.py": "1"})
     git.git("checkout", "--quiet", "-b", "change")
     own = git.commit({"evil.py": "1"}), git.commit({"evil.py": "2"})
@@ -256,7 +255,7 @@ def test_an_event_file_of_the_checkout_says_nothing(repo: Repository) -> None:
     repo.git.git("checkout", "--quiet", "--detach", repo.own[1])
     path = Path(repo.git.folder) / "event.json"
     path.write_text('{"pull_request": {"number": 7}}')
-    environment = {"PATH": repo.git.path, "GITHUB_ACTIONS": "true"}
+    environment = {**repo.git.environment, "GITHUB_ACTIONS": "true"}
     decided = decide(DecideRequest(repo.git.folder, "pull_request", path), environment)
     path.unlink()
     assert whose_configuration(decided.change.known) is Whose.NOBODY

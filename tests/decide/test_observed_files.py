@@ -63,13 +63,11 @@ def test_it_is_one_on_a_pull_request_too_whatever_the_change_does_to_its_recordi
     assert why(decision, "knowledge/returns.md") == "its text reached the model in `returns`, turn 1"
 
 
-def test_recordings_that_only_the_change_has_say_nothing(
-    repository: GitRepository, environment: dict[str, str]
-) -> None:
+def test_recordings_that_only_the_change_has_say_nothing(repository: GitRepository) -> None:
     repository.commit({"knowledge/returns.md": "a\n"})
     repository.write({"knowledge/returns.md": "b\n", RECORDING: line()})
 
-    assert [reason for reason in decided(repository, environment).reasons if reason.rule == "observed"] == []
+    assert [reason for reason in decided(repository, repository.environment).reasons if reason.rule == "observed"] == []
 
 
 @pytest.mark.parametrize(
@@ -120,12 +118,12 @@ def test_what_no_scenario_reads_is_what_the_rules_say(shop: GitRepository, envir
     assert decided(shop, environment).mode is Mode.SKIP
 
 
-def test_recordings_are_those_of_the_configured_folder(repository: GitRepository, environment: dict[str, str]) -> None:
+def test_recordings_are_those_of_the_configured_folder(repository: GitRepository) -> None:
     repository.commit({"knowledge/a.md": "a\n", "ci/eval/recordings/a.jsonl": line(files=["knowledge/"], sent={})})
     repository.write({"knowledge/a.md": "b\n"})
 
-    assert decided(repository, environment).mode is Mode.SKIP
-    assert decided(repository, environment, scenarios="ci/eval").mode is Mode.ADVISORY
+    assert decided(repository, repository.environment).mode is Mode.SKIP
+    assert decided(repository, repository.environment, scenarios="ci/eval").mode is Mode.ADVISORY
 
 
 @pytest.mark.parametrize(

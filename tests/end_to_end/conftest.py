@@ -36,7 +36,7 @@ def small(tmp_path: Path, embedded_server_dsn: str, forks: GateForks) -> SmallRe
         forks=forks,
     )
     repository.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20))
-    GitRepository(folder, environment["PATH"])
+    GitRepository(folder)
     return repository
 
 
@@ -49,7 +49,7 @@ def local(tmp_path: Path) -> SmallRepository:
     environment |= {"HOME": str(tmp_path / "home"), "NO_COLOR": "1"}
     repository = SmallRepository(folder, tmp_path / "report", environment, run=run_here)
     repository.write(".github/ratiba.yml", CONFIGURATION.format(timeout=20))
-    GitRepository(folder, environment["PATH"])
+    GitRepository(folder)
     return repository
 
 

@@ -64,7 +64,7 @@ def clinic(tmp_path: Path, forks: GateForks, embedded_server_dsn: str) -> Iterat
     folder = tmp_path / "clinic"
     copy_booking_example(folder, "recordings")
     (folder / "examples/booking_assistant/roles.yaml").write_text(CLAUDE, encoding="utf-8")
-    GitRepository(folder, os.environ["PATH"]).commit({})
+    GitRepository(folder).commit({})
     (tmp_path / "home").mkdir()
     with served_models(ModelServer(Claude(), KEY)) as models:
         environment = {

@@ -62,7 +62,7 @@ class Job:
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.home), "NO_COLOR": "1"}
         self.small = SmallRepository(folder / "checkout", self.temporary / "report", environment, run=forks.run)
         self.checkout = self.small.folder
-        self.git = GitRepository(self.checkout, os.environ["PATH"])
+        self.git = GitRepository(self.checkout)
         self.small.write(".github/ratiba.yml", CONFIGURATION)
         self.small.write("adapter.py", SYSTEM)
         self.small.scenario("looks", f"{self.checkout} {self.home} {self.temporary}", expect="CLEAN")

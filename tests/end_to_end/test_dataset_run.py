@@ -35,11 +35,7 @@ def rows(*answers: tuple[str, str]) -> str:
 
 
 def keys(host: str, state: LangfuseState) -> dict[str, str]:
-    return {
-        "RATIBA_LANGFUSE_HOST": host,
-        "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
-        "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
-    }
+    return state.environment(host)
 
 
 _SECONDS = 360

@@ -47,7 +47,7 @@ class Place:
 
     def gate(self, attack: str, text: str = WORSE, base: str = GOOD) -> tuple[int, dict[str, object]]:
         """Run the gate on a change; its exit code and the verdict of its report."""
-        git = GitRepository(self.folder / "repository", os.environ["PATH"])
+        git = GitRepository(self.folder / "repository")
         files = base_files(str(self.temporary))
         first = git.commit(files | {"adapter.py": adapter(str(self.temporary), GOOD) if base == GOOD else base})
         head = git.commit({"adapter.py": adapter(str(self.temporary), text, attack)})

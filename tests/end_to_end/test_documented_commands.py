@@ -156,7 +156,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory, forks: GateForks, embedded
         "RATIBA_LANGFUSE_PUBLIC_KEY": langfuse.public_key,
         "RATIBA_LANGFUSE_SECRET_KEY": langfuse.secret_key,
     }
-    repository = GitRepository(folder, environment["PATH"])
+    repository = GitRepository(folder)
     repository.git("init", "--quiet", "--bare", str(home / "remote"))
     repository.git("remote", "add", "origin", str(home / "remote"))
     page = (PROJECT / "docs" / "first-scenario.md").read_text("utf-8")

@@ -46,7 +46,7 @@ class Change:
         self.base = self.head = ""
 
     def propose(self, files: Files, base: Files) -> None:
-        git = GitRepository(self.small.folder, self.small.environment["PATH"])
+        git = GitRepository(self.small.folder)
         self.base, self.head = git.commit(BASE | base), git.commit(files)
 
     def run(self, event: str, payload: dict[str, object], **environment: str) -> Ended:

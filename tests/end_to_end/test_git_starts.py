@@ -30,7 +30,7 @@ def programs(tmp_path: Path) -> Path:
 def test_a_run_of_one_scenario_asks_git_each_question_once_and_again_after_code_of_the_change_ran(
     tmp_path: Path, programs: Path
 ) -> None:
-    repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "checkout")
     repository.commit(SMALL)
     repository.write({"bot.py": BOT.replace("Please", "Kindly")})
     variables = {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path / "home"), "NO_COLOR": "1"}

@@ -43,14 +43,14 @@ def marker_of(folder: Path) -> tuple[Path, str]:
 
 def prepare(small: SmallRepository, layout: Layout, command: str) -> tuple[str, str]:
     """Commit a change that brings the layout; base and head."""
-    git = GitRepository(small.folder, small.environment["PATH"])
+    git = GitRepository(small.folder)
     (small.folder / "link").symlink_to("a")
     small.write(".github/ratiba.yml", CONFIGURATION.format(root=layout.root))
     base = git.commit({})
     git.git("checkout", "--quiet", "-b", "feature")
-    layout.committed(small.folder, small.environment["PATH"], command)
+    layout.committed(small.folder, command)
     head = git.commit({"a/b/prompts/greet.md": "Greet warmly."})
-    layout.planted(small.folder, small.environment["PATH"], command)
+    layout.planted(small.folder, command)
     return base, head
 
 
@@ -83,7 +83,7 @@ def test_a_content_that_is_missing_is_not_fetched_by_a_command_of_the_checkout(
 ) -> None:
     """A partial clone is completed by whatever its configuration names; it stays as it is, and the run is blocking."""
     marker, command = marker_of(tmp_path)
-    git = GitRepository(small.folder, small.environment["PATH"])
+    git = GitRepository(small.folder)
     lock = 'version = 1\n[[package]]\nname = "a"\nversion = "1.0.{}"\n'
     base = git.commit({"uv.lock": lock.format(0)})
     missing = git.git("rev-parse", "HEAD:uv.lock")

@@ -7,18 +7,17 @@ from typing import Any
 
 import pytest
 
-from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.config.configuration import read_configuration
 from ratiba_action.llm.recordings.lines import JudgeRecording
 from ratiba_action.llm.recordings.writer import render_recordings
 from ratiba_action.metrics.judging.replay_judge import judge_recording_key
-from ratiba_action.metrics.registry import is_judged, load_metric, metric_problems
+from ratiba_action.metrics.registry import is_judged, load_metric
 from ratiba_action.model.answer_origin import RecordingSource
 from ratiba_action.model.conversation import Exchange, Reply, Transcript
 from ratiba_action.model.measurement import Case, Question
-from ratiba_action.suite.load import load_suite, read_scenario_files
 from tests.support.judges import ObligingJudge
 from tests.support.small_repository import SmallRepository
+from tests.support.suites import suite_of
 from tests.support.tests_of_other_tools import GOLDENS, INLINE, PROMPTFOO, REPLIES, TEST_FILE, TESTS_CSV
 
 CONFIGURATION = "system: {adapter: desk:Desk, database: false, price_per_turn_usd: 0}\n"
@@ -62,7 +61,7 @@ def imported(desk: SmallRepository, *words: str) -> dict[str, Any]:
 async def author_scores(folder: Path) -> None:
     """Write a good score for each question of a judged metric, as a person may."""
     model = read_configuration("ratiba.yml", CONFIGURATION.encode()).judge.model
-    suite = load_suite(read_scenario_files(folder, "scenarios"), metric_problems, validate_rule)
+    suite = suite_of(folder)
     for scenario in suite.scenarios:
         exchanges = tuple(Exchange(turn, Reply(REPLIES[str(turn.user)])) for turn in scenario.turns)
         measured, judge = Case(scenario, Transcript(scenario.id, exchanges)), ObligingJudge(model)

@@ -18,11 +18,7 @@ from tests.support.small_repository import SmallRepository
 
 
 def keys(host: str, state: LangfuseState) -> dict[str, str]:
-    return {
-        "RATIBA_LANGFUSE_HOST": host,
-        "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
-        "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
-    }
+    return state.environment(host)
 
 
 def resend(events: Path, **variables: str) -> int:

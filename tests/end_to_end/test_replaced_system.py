@@ -61,7 +61,7 @@ def change(tmp_path: Path) -> Iterator[Change]:
     """In a repository whose system has no database."""
     environment = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
     small = SmallRepository(tmp_path / "repository", tmp_path / "report", environment | {"NO_COLOR": "1"}, run_here)
-    GitRepository(small.folder, environment["PATH"])
+    GitRepository(small.folder)
     state = GithubState()
     with github_server(state) as api:
         yield Change(small, state, api, tmp_path)
@@ -106,7 +106,7 @@ def test_a_manual_run_that_names_another_head_than_it_evaluates_lifts_nothing(ch
     evaluated = change.configure(adapter="stub:answer")
     change.configure(adapter="stub:answer", more="pass_rate: 0.9\n")
     named = change.head
-    GitRepository(change.small.folder, change.small.environment["PATH"]).git("checkout", "--quiet", evaluated)
+    GitRepository(change.small.folder).git("checkout", "--quiet", evaluated)
 
     assert conclusion(change.by_hand(commit=named))[1] == "incomplete"
 
@@ -221,7 +221,7 @@ def test_a_merge_queue_and_the_default_branch_take_what_was_confirmed(
 
 
 def test_a_laptop_names_it_and_keeps_its_conclusion(change: Change) -> None:
-    GitRepository(change.small.folder, change.small.environment["PATH"]).git("checkout", "--quiet", "-b", "feature")
+    GitRepository(change.small.folder).git("checkout", "--quiet", "-b", "feature")
     change.configure(adapter="stub:answer")
 
     ended = change.small.gate()

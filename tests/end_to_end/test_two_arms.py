@@ -1,7 +1,6 @@
 """The base of a change holds conversations too: with its own files, answers and money, and nothing of it stays."""
 
 import asyncio
-import os
 import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
@@ -25,17 +24,12 @@ from ratiba_action.run.plan_loop import run_first, run_further
 from ratiba_action.run.services import RunServices
 from ratiba_action.settings.settings import read_settings
 from ratiba_action.tenancy.no_database import NoDatabase
-from tests.support.deepeval_settings import configure_deepeval
 from tests.support.live_repository import LiveRepository, report_of
 from tests.support.progress import RecordedProgress
 
+pytestmark = pytest.mark.usefixtures("quiet_deepeval")
+
 NAMES = ("asks", "greets")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
-    # Runs of this module share its process. Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 def replies(results: tuple[ScenarioResult, ...], arm: str) -> list[str]:

@@ -30,7 +30,7 @@ def environment(tmp_path: Path) -> dict[str, str]:
 def project(tmp_path: Path, environment: dict[str, str], forks: GateForks) -> SmallRepository:
     """A repository without a file, and a report folder beside it."""
     folder = tmp_path / "repository"
-    GitRepository(folder, environment["PATH"])
+    GitRepository(folder)
     return SmallRepository(folder, tmp_path / "report", environment, run=forks.run, forks=forks)
 
 
@@ -76,11 +76,5 @@ async def models(project: SmallRepository) -> AsyncIterator[Models]:
     """Stand-ins for the providers on loopback, with their keys in the project's environment."""
     talk = Models()
     async with ModelServer(talk, KEY) as server:
-        project.environment.update(
-            RATIBA_LLM="live",
-            RATIBA_ANTHROPIC_API_KEY=KEY,
-            RATIBA_OPENAI_API_KEY=KEY,
-            RATIBA_ANTHROPIC_BASE_URL=server.url,
-            RATIBA_OPENAI_BASE_URL=f"{server.url}/v1",
-        )
+        project.environment.update(RATIBA_LLM="live", **server.environment)
         yield talk

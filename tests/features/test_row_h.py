@@ -274,7 +274,7 @@ def h13_run(workshop: SmallRepository, event: str, payload: dict[str, Any], addr
 def test_one_comment_is_updated_and_a_run_by_hand_sets_the_status_of_the_head(workshop: SmallRepository) -> None:
     """H13."""
     base = workshop.commit()
-    git = GitRepository(workshop.folder, workshop.environment["PATH"])
+    git = GitRepository(workshop.folder)
     git.git("checkout", "-q", "-b", "teurer")
     head = git.commit({"rad.py": WORSE})
     state = GithubState(

@@ -70,9 +70,7 @@ async def test_deepeval_scores_a_conversation_that_langfuse_has_as_a_trace_with_
     state = LangfuseState()
     with langfuse_server(state) as host:
         museum.environment.update(
-            RATIBA_LANGFUSE_HOST=host,
-            RATIBA_LANGFUSE_PUBLIC_KEY=state.public_key,
-            RATIBA_LANGFUSE_SECRET_KEY=state.secret_key,
+            **state.environment(host),
             RATIBA_LANGFUSE_SECONDS="60",
         )
         ended = await asyncio.to_thread(museum.gate, "--mode", "blocking")
@@ -86,7 +84,7 @@ async def test_deepeval_scores_a_conversation_that_langfuse_has_as_a_trace_with_
     reported = {
         name.rpartition(".")[2]: value for name, value in trace.attributes.items() if ".trace.metadata." in name
     }
-    commit = GitRepository(museum.folder, museum.environment["PATH"]).git("rev-parse", "HEAD")
+    commit = GitRepository(museum.folder).git("rev-parse", "HEAD")
     assert reported["conversation_id"] == trace.trace_id == next(iter(state.scores.values()))["traceId"]
     assert (reported["model"], reported["prompt_version"]) == ("gpt-5", f"accueil@{commit[:7]}")
     assert reported["tenant_id"]
@@ -159,7 +157,7 @@ def test_the_changed_paths_choose_the_mode_by_the_matrix(
 ) -> None:
     """R4."""
     path, content, mode = change
-    git = GitRepository(tmp_path, environment["PATH"])
+    git = GitRepository(tmp_path)
     git.commit({"package.json": json.dumps({"dependencies": {"@langchain/core": "^0.3.1"}}), "bot/catalogo.py": ""})
     git.git("checkout", "-q", "-b", "mudanca")
     git.commit({path: content})
@@ -343,7 +341,7 @@ async def test_each_test_has_a_tenant_with_alembics_tables_and_langgraphs_that_i
     tmp_path: Path, environment: dict[str, str], embedded_server_dsn: str
 ) -> None:
     """R11."""
-    GitRepository(tmp_path, environment["PATH"]).write(
+    GitRepository(tmp_path).write(
         {"conftest.py": R11_CONFTEST, "test_loans.py": R11_TESTS, "pytest.ini": "[pytest]\n", **R11_MIGRATIONS}
     )
     words = [sys.executable, "-m", "pytest", "-q", "-p", "ratiba_action.pytest_plugin", "-p", "no:cacheprovider"]

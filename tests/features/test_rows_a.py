@@ -41,7 +41,7 @@ RATES = {SYSTEM: ModelRates(Decimal(2), Decimal(10), Decimal(2), Decimal(4))}
 @pytest.fixture
 def ferries(tmp_path: Path) -> GitRepository:
     """A booth for ferry tickets in Turkish, with one commit."""
-    repository = GitRepository(tmp_path / "feribot", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "feribot")
     repository.commit(FERRIES)
     return repository
 

@@ -56,13 +56,7 @@ async def models(locker: SmallRepository, talk: Talk) -> AsyncIterator[ModelServ
     async with ModelServer(talk, KEY, RATES) as server:
         locker.write("adapter.py", CALLING)
         locker.write(".github/ratiba.yml", JUDGED)
-        locker.environment.update(
-            RATIBA_LLM="live",
-            RATIBA_ANTHROPIC_API_KEY=KEY,
-            RATIBA_OPENAI_API_KEY=KEY,
-            RATIBA_ANTHROPIC_BASE_URL=server.url,
-            RATIBA_OPENAI_BASE_URL=f"{server.url}/v1",
-        )
+        locker.environment.update(RATIBA_LLM="live", **server.environment)
         yield server
 
 
@@ -78,7 +72,7 @@ def plain(ended: Ended) -> str:
 
 def head_of(repository: SmallRepository) -> tuple[GitRepository, str]:
     """The history of a repository, and the commit that is checked out."""
-    history = GitRepository(repository.folder, repository.environment["PATH"])
+    history = GitRepository(repository.folder)
     return history, history.git("rev-parse", "HEAD")
 
 
@@ -100,7 +94,7 @@ def test_a_lock_file_is_reduced_to_the_packages_that_matter(
         }
         return json.dumps({"lockfileVersion": 3, "packages": packages})
 
-    repository = GitRepository(tmp_path / "bot", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "bot")
     narrowed = "dependencies: ['@mistralai/mistralai']\n"
     repository.commit({"package-lock.json": lock(before), ".github/ratiba.yml": narrowed})
     repository.write({"package-lock.json": lock(before | {package: "9.0.0"})})

@@ -1,6 +1,5 @@
 """The sticky comment against a stand-in for GitHub: found, updated, left alone, or explained."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -20,17 +19,6 @@ HEAD = REPORT.subject.head
 
 def render(report: Report, _earlier: tuple[CommentAttempt, ...] = ()) -> str:
     return f"{marker_of(report)}\n## {report.verdict.reason}"
-
-
-@pytest.fixture
-def state() -> GithubState:
-    return GithubState(heads={7: HEAD})
-
-
-@pytest.fixture
-def address(state: GithubState) -> Iterator[str]:
-    with github_server(state) as base:
-        yield base
 
 
 def written(state: GithubState) -> list[str]:

@@ -1,6 +1,5 @@
 """The commit status of a run that was started by hand."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
@@ -10,22 +9,11 @@ from ratiba_action.github.status import LONGEST_DESCRIPTION, CommitStatus
 from ratiba_action.model.change import Mode, ModeDecision
 from ratiba_action.model.verdict import Conclusion, Report, Verdict
 from ratiba_action.reporting.summary import summarise
-from tests.support.github_server import GithubState, github_server
+from tests.support.github_server import GithubState
 from tests.support.sample_report import sample_report
 
 HEAD = sample_report().subject.head
 RUN = sample_report().subject.run_url
-
-
-@pytest.fixture
-def state() -> GithubState:
-    return GithubState(heads={7: HEAD})
-
-
-@pytest.fixture
-def address(state: GithubState) -> Iterator[str]:
-    with github_server(state) as base:
-        yield base
 
 
 def by_hand(

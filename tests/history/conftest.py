@@ -1,4 +1,3 @@
-import os
 from pathlib import Path
 
 import pytest
@@ -8,4 +7,4 @@ from tests.support.git_repository import GitRepository
 
 @pytest.fixture
 def repository(tmp_path: Path) -> GitRepository:
-    return GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    return GitRepository(tmp_path / "checkout")

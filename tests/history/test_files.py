@@ -2,17 +2,14 @@
 
 import os
 from datetime import UTC, datetime, timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ratiba_action.history.files import read_named_baseline
-from ratiba_action.history.results import load_baseline
 from ratiba_action.model.change import ChangedFiles
 from ratiba_action.model.comparison import Rules
-from ratiba_action.model.verdict import Report
 from ratiba_action.reporting.results_json import render_results
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.util.git import Git
@@ -40,22 +37,6 @@ def test_a_file_is_one_run_and_its_facts_say_where_it_comes_from_and_how_old_it_
     older = found.facts(MORNING + timedelta(days=7, seconds=1), Rules())
     assert older is not None
     assert older.stale
-
-
-def test_a_file_that_is_checked_first_becomes_a_report_once(tmp_path: Path) -> None:
-    path, read = results(tmp_path / "main.json"), list[bytes]()
-
-    @cache
-    def load(content: bytes) -> Report:
-        read.append(content)
-        return load_baseline(content)
-
-    found = [
-        read_named_baseline(str(path), tmp_path / "checkout", NOTHING, of, pooled=pooled, load=load).runs
-        for of, pooled in (("", 1), ("ratiba/assistant", 3))
-    ]
-    assert read == [path.read_bytes()]
-    assert found[0] == found[1] != ()
 
 
 def test_of_a_folder_the_three_newest_runs_are_pooled(tmp_path: Path) -> None:
@@ -90,7 +71,7 @@ def test_what_cannot_be_read_is_a_note_and_no_comparison(tmp_path: Path, name: s
 
 @pytest.mark.parametrize("named", ["baselines/main.json", "baselines", "linked"])
 def test_what_a_change_edits_is_read_as_its_base_has_it(tmp_path: Path, named: str) -> None:
-    repository = GitRepository(tmp_path, os.environ["PATH"])
+    repository = GitRepository(tmp_path)
     results(tmp_path / "baselines/main.json")
     (tmp_path / "linked").symlink_to("baselines")
     base = repository.commit({})

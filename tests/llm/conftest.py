@@ -16,9 +16,13 @@ from ratiba_action.ports import AnswerSource
 from tests.support.scripted_answers import ScriptedAnswers
 from tests.support.sdk_talk import EMBEDDER, GPT, HAIKU, SdkTalk, Talk
 
+Start = Callable[..., Awaitable[Gateway]]
+Record = Callable[[Sequence[Step], Talk], Awaitable[tuple[ModelRecording, ...]]]
+Replay = Callable[..., ReplayAnswers]
+
 
 @pytest.fixture
-async def start_gateway() -> AsyncIterator[Callable[..., Awaitable[Gateway]]]:
+async def start_gateway() -> AsyncIterator[Start]:
     async with AsyncExitStack() as stack:
 
         async def start(
@@ -38,16 +42,20 @@ def ledger() -> Ledger:
 
 
 @pytest.fixture
-def replay(ledger: Ledger) -> Callable[..., ReplayAnswers]:
+def replay(ledger: Ledger) -> Replay:
     rates = ModelRates(Decimal(1), Decimal(10), Decimal(1), Decimal(2))
     prices = PriceList(dict.fromkeys((HAIKU, GPT, EMBEDDER), rates))
     return lambda **recordings: ReplayAnswers(recordings, ledger, prices)
 
 
 @pytest.fixture
-def record(
-    start_gateway: Callable[..., Awaitable[Gateway]],
-) -> Callable[[Sequence[Step], Talk], Awaitable[tuple[ModelRecording, ...]]]:
+def start_replay(start_gateway: Start, replay: Replay) -> Start:
+    """A gateway that answers scenarios from these recordings."""
+    return lambda **recordings: start_gateway(replay(**recordings))
+
+
+@pytest.fixture
+def record(start_gateway: Start) -> Record:
     """Answer a talk from a script, and give the recordings that this makes."""
 
     async def run(steps: Sequence[Step], talk: Talk) -> tuple[ModelRecording, ...]:

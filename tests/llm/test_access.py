@@ -3,7 +3,7 @@
 import asyncio
 import gzip
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import aiohttp
 import anthropic
@@ -15,16 +15,16 @@ from ratiba_action.errors import InfrastructureError
 from ratiba_action.llm.access import ScenarioAccess, gateway_environment
 from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.server import Gateway
+from tests.llm.conftest import Start
 from tests.support.sdk_talk import HAIKU, SdkTalk
 
-Start = Callable[..., Awaitable[Gateway]]
 SECRET = "sk-ant-planted-0123456789"
 PATHS = ["/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/embeddings"]
 
 
 @pytest.fixture
-async def gateway(start_gateway: Start, replay: Callable[..., ReplayAnswers]) -> Gateway:
-    return await start_gateway(replay())
+async def gateway(start_replay: Start) -> Gateway:
+    return await start_replay()
 
 
 @pytest.fixture

@@ -1,23 +1,19 @@
 """Live answers become recordings that replay the same conversation for nothing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import pytest
 
 from ratiba_action.errors import ProviderError
-from ratiba_action.llm.answers import AnswerRecorder, LiveAnswers, ReplayAnswers
+from ratiba_action.llm.answers import AnswerRecorder, LiveAnswers
 from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.llm.scripted_answers import Step
-from ratiba_action.llm.server import Gateway
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.ports import AnswerSource
+from tests.llm.conftest import Start
 from tests.support.live_calls import KEY, live_calls
 from tests.support.provider_faults import Failure
 from tests.support.sdk_talk import SdkTalk, texts
-
-Start = Callable[..., Awaitable[Gateway]]
-Replay = Callable[..., ReplayAnswers]
 
 
 class LastFirst:
@@ -43,7 +39,7 @@ def recording(live: AnswerSource) -> tuple[AnswerRecorder, AnswerChain[ModelRequ
     return recorder, chain
 
 
-async def test_what_was_recorded_live_is_replayed_word_for_word(start_gateway: Start, replay: Replay) -> None:
+async def test_what_was_recorded_live_is_replayed_word_for_word(start_gateway: Start, start_replay: Start) -> None:
     script = [Step("any", text=text) for text in ("Karibu!", "Karibu tena!", '{"intent": "book"}')]
     async with live_calls(script) as rig:
         answers, chain = recording(LiveAnswers(rig.calls))
@@ -59,7 +55,7 @@ async def test_what_was_recorded_live_is_replayed_word_for_word(start_gateway: S
         ("live", 0, "openai"),
     ]
     assert KEY not in repr([line.response for line in lines])
-    gateway = await start_gateway(replay(spa=lines))
+    gateway = await start_replay(spa=lines)
     with gateway.open_scenario("spa") as access:
         talk = SdkTalk(access.environment)
         assert [texts(await talk.streamed_message()), texts(await talk.message())] == live

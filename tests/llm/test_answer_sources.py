@@ -1,7 +1,6 @@
 """Any source of answers may stand behind the gateway; what it refuses reaches system and runner."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
 
 import anthropic
 import openai
@@ -9,13 +8,11 @@ import pytest
 
 from ratiba_action.errors import BudgetError, RecordingError
 from ratiba_action.llm.scripted_answers import Step
-from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import Party, Usage
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
+from tests.llm.conftest import Start
 from tests.support.scripted_answers import scripted_body
 from tests.support.sdk_talk import SYSTEM, SdkTalk, texts
-
-Start = Callable[..., Awaitable[Gateway]]
 
 
 class OutOfMoney:

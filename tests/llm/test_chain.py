@@ -1,12 +1,11 @@
 """Recordings as long as they fit, models from there on, each conversation by itself."""
 
 import dataclasses
-from collections.abc import Awaitable, Callable
 
 import pytest
 
 from ratiba_action.errors import BudgetError, ConfigurationError
-from ratiba_action.llm.answers import LiveAnswers, ReplayAnswers
+from ratiba_action.llm.answers import LiveAnswers
 from ratiba_action.llm.chain import AnswerChain
 from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.scripted_answers import Step
@@ -14,12 +13,10 @@ from ratiba_action.llm.server import Gateway
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.money.budget import Ledger
 from ratiba_action.ports import AnswerSource
+from tests.llm.conftest import Record, Replay, Start
 from tests.support.live_calls import live_calls
 from tests.support.sdk_talk import SdkTalk, texts
 
-Start = Callable[..., Awaitable[Gateway]]
-Replay = Callable[..., ReplayAnswers]
-Record = Callable[..., Awaitable[tuple[ModelRecording, ...]]]
 LIVE = Step("anthropic", text="live")
 
 

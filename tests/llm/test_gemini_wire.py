@@ -1,7 +1,7 @@
 """Gemini's own format at the gateway, byte by byte; its SDK is in ``tests/conformance/test_model_clients.py``."""
 
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 import aiohttp
@@ -12,15 +12,13 @@ from yarl import URL
 
 from ratiba_action.errors import RecordingError
 from ratiba_action.llm.access import ScenarioAccess
-from ratiba_action.llm.answers import ReplayAnswers
 from ratiba_action.llm.endpoints import endpoint_named
 from ratiba_action.llm.scripted_answers import Step
-from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import ToolCall, Usage
+from tests.llm.conftest import Start
 from tests.support.scripted_answers import ScriptedAnswers
 from tests.support.sdk_talk import GEMINI
 
-Start = Callable[..., Awaitable[Gateway]]
 ENDPOINT = endpoint_named("generateContent")
 WHOLE, STREAM = (f"/v1beta/models/{GEMINI}:{method}" for method in ("generateContent", "streamGenerateContent"))
 ASKED = {
@@ -71,14 +69,14 @@ async def test_the_token_is_taken_where_googles_clients_put_a_key(
 
 
 async def test_whole_and_streamed_answers_share_one_recording_in_every_spelling(
-    start_gateway: Start, replay: Callable[..., ReplayAnswers], http: aiohttp.ClientSession
+    start_gateway: Start, http: aiohttp.ClientSession, start_replay: Start
 ) -> None:
     scripted = ScriptedAnswers({"spa": STEPS})
     with (await start_gateway(scripted)).open_scenario("spa") as access:
         _, _, whole = await post(http, access)
     (line,) = scripted.recordings("spa")
     assert (line.provider, line.model, line.asked) == ("gemini", GEMINI, "Habari")
-    gateway = await start_gateway(replay(spa=[line]))
+    gateway = await start_replay(spa=[line])
     answers = []
     for path, body in ((WHOLE, SNAKE), (f"{STREAM}?alt=sse", ASKED), (f"/v1{STREAM[7:]}", SNAKE)):
         with gateway.open_scenario("spa") as access:

@@ -3,7 +3,6 @@
 import asyncio
 import dataclasses
 import json
-from collections.abc import Awaitable, Callable
 from decimal import Decimal
 from typing import Any
 
@@ -13,17 +12,11 @@ import pytest
 from openai.types.chat import ChatCompletion
 
 from ratiba_action.errors import ConfigurationError, RecordingError
-from ratiba_action.llm.answers import ReplayAnswers
-from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.scripted_answers import Step
-from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import Party, ToolCall
 from ratiba_action.money.budget import Ledger
+from tests.llm.conftest import Record, Replay, Start
 from tests.support.sdk_talk import GPT, HAIKU, SdkTalk, texts, tool_uses
-
-Start = Callable[..., Awaitable[Gateway]]
-Replay = Callable[..., ReplayAnswers]
-Record = Callable[..., Awaitable[tuple[ModelRecording, ...]]]
 
 CHECK = ToolCall("check_availability", {"service": "massage", "start": "2026-04-26T14:00:00+03:00"})
 GREETING = Step("anthropic", text="Karibu sana!")
@@ -37,10 +30,8 @@ async def three_calls(talk: SdkTalk) -> None:
     await talk.completion()
 
 
-async def test_text_tool_use_and_schema_bound_output_come_back_as_recorded(
-    record: Record, replay: Replay, start_gateway: Start
-) -> None:
-    gateway = await start_gateway(replay(spa=await record([GREETING, LOOK_UP, INTENT], three_calls)))
+async def test_text_tool_use_and_schema_bound_output_come_back_as_recorded(record: Record, start_replay: Start) -> None:
+    gateway = await start_replay(spa=await record([GREETING, LOOK_UP, INTENT], three_calls))
     with gateway.open_scenario("spa") as access:
         talk = SdkTalk(access.environment)
         greeting, look_up, intent = (
@@ -60,14 +51,14 @@ def function_calls(completion: ChatCompletion) -> list[tuple[str, str, str]]:
     return [(call.id, call.function.name, call.function.arguments) for call in calls if call.type == "function"]
 
 
-async def test_a_stream_says_what_the_whole_answer_says(record: Record, replay: Replay, start_gateway: Start) -> None:
+async def test_a_stream_says_what_the_whole_answer_says(record: Record, start_replay: Start) -> None:
     async def calls(talk: SdkTalk) -> None:
         await talk.message()
         await talk.completion()
         await talk.response()
 
     called = Step("openai", text="Sawa", tools=(CHECK,))
-    gateway = await start_gateway(replay(spa=await record([LOOK_UP, called, called], calls)))
+    gateway = await start_replay(spa=await record([LOOK_UP, called, called], calls))
     with gateway.open_scenario("spa") as whole_access, gateway.open_scenario("spa") as stream_access:
         whole, stream = SdkTalk(whole_access.environment), SdkTalk(stream_access.environment)
         messages = (await whole.message(), await stream.streamed_message())
@@ -85,47 +76,41 @@ async def test_a_stream_says_what_the_whole_answer_says(record: Record, replay: 
     assert responses[0].usage == responses[1].usage
 
 
-async def test_a_stream_and_a_whole_answer_share_one_recording(
-    record: Record, replay: Replay, start_gateway: Start
-) -> None:
+async def test_a_stream_and_a_whole_answer_share_one_recording(record: Record, start_replay: Start) -> None:
     recordings = await record([GREETING], lambda talk: talk.streamed_message())
-    gateway = await start_gateway(replay(spa=recordings))
+    gateway = await start_replay(spa=recordings)
     with gateway.open_scenario("spa") as access:
         assert texts(await SdkTalk(access.environment).message()) == ["Karibu sana!"]
 
 
-async def test_the_same_question_asked_again_gets_its_next_answer(
-    record: Record, replay: Replay, start_gateway: Start
-) -> None:
+async def test_the_same_question_asked_again_gets_its_next_answer(record: Record, start_replay: Start) -> None:
     async def twice(talk: SdkTalk) -> None:
         await talk.message()
         await talk.message()
 
     recordings = await record([GREETING, Step("anthropic", text="Karibu tena!")], twice)
     assert [line.ordinal for line in recordings] == [0, 1]
-    gateway = await start_gateway(replay(spa=recordings))
+    gateway = await start_replay(spa=recordings)
     with gateway.open_scenario("spa") as access:
         talk = SdkTalk(access.environment)
         answers = [texts(await talk.message()), texts(await talk.message())]
     assert answers == [["Karibu sana!"], ["Karibu tena!"]]
 
 
-async def test_each_trial_is_answered_with_what_was_recorded_of_it(
-    record: Record, replay: Replay, start_gateway: Start
-) -> None:
+async def test_each_trial_is_answered_with_what_was_recorded_of_it(record: Record, start_replay: Start) -> None:
     first, second = [
         await record([Step("anthropic", text=text)], lambda talk: talk.message()) for text in ("Karibu!", "Sawa!")
     ]
-    gateway = await start_gateway(replay(spa=[*first, *(dataclasses.replace(line, trial=1) for line in second)]))
+    gateway = await start_replay(spa=[*first, *(dataclasses.replace(line, trial=1) for line in second)])
     for trial, words in ((1, "Sawa!"), (0, "Karibu!")):
         with gateway.open_scenario("spa", trial) as access:
             assert texts(await SdkTalk(access.environment).message()) == [words]
 
 
 async def test_a_trial_of_which_nothing_is_recorded_is_never_answered_with_anothers(
-    record: Record, replay: Replay, start_gateway: Start
+    record: Record, start_replay: Start
 ) -> None:
-    gateway = await start_gateway(replay(spa=await record([GREETING], lambda talk: talk.message())))
+    gateway = await start_replay(spa=await record([GREETING], lambda talk: talk.message()))
     with gateway.open_scenario("spa", 1) as access, pytest.raises(anthropic.BadRequestError, match="1 trial is"):
         await SdkTalk(access.environment).message()
     (problem,) = access.problems
@@ -133,12 +118,12 @@ async def test_a_trial_of_which_nothing_is_recorded_is_never_answered_with_anoth
 
 
 async def test_two_scenarios_at_once_with_the_same_request_get_each_their_own_answer(
-    record: Record, replay: Replay, start_gateway: Start, ledger: Ledger
+    record: Record, ledger: Ledger, start_replay: Start
 ) -> None:
     spa = await record([GREETING], lambda talk: talk.message())
     salon = await record([Step("anthropic", text="Salon hapa!")], lambda talk: talk.message())
     assert spa[0].key == salon[0].key
-    gateway = await start_gateway(replay(spa=spa, salon=salon))
+    gateway = await start_replay(spa=spa, salon=salon)
     with gateway.open_scenario("spa") as one, gateway.open_scenario("salon") as other:
         asked = [SdkTalk(access.environment).message() for access in (one, other)]
         answers = [texts(message) for message in await asyncio.gather(*asked)]
@@ -147,9 +132,9 @@ async def test_two_scenarios_at_once_with_the_same_request_get_each_their_own_an
 
 
 async def test_replayed_calls_cost_nothing_and_are_booked_at_list_price(
-    record: Record, replay: Replay, start_gateway: Start, ledger: Ledger
+    record: Record, ledger: Ledger, start_replay: Start
 ) -> None:
-    gateway = await start_gateway(replay(spa=await record([GREETING, LOOK_UP, INTENT], three_calls)))
+    gateway = await start_replay(spa=await record([GREETING, LOOK_UP, INTENT], three_calls))
     with gateway.open_scenario("spa", party=Party.SIMULATOR) as access:
         await three_calls(SdkTalk(access.environment))
     spending = ledger.snapshot()
@@ -170,9 +155,9 @@ async def test_replayed_calls_cost_nothing_and_are_booked_at_list_price(
     ],
 )
 async def test_a_request_whose_content_alone_differs_is_answered_by_the_call_in_its_place_and_says_so(
-    change: dict[str, Any], words: str, record: Record, replay: Replay, start_gateway: Start
+    change: dict[str, Any], words: str, record: Record, start_replay: Start
 ) -> None:
-    gateway = await start_gateway(replay(spa=await record([GREETING], lambda talk: talk.message())))
+    gateway = await start_replay(spa=await record([GREETING], lambda talk: talk.message()))
     with gateway.open_scenario("spa") as access:
         assert texts(await SdkTalk(access.environment).message(**change)) == ["Karibu sana!"]
     assert words in str(access.stale)
@@ -180,9 +165,7 @@ async def test_a_request_whose_content_alone_differs_is_answered_by_the_call_in_
     assert access.calls.count == 0, "it is no replayed call: this was never asked"
 
 
-async def test_a_call_that_was_added_gets_no_other_calls_answer(
-    record: Record, replay: Replay, start_gateway: Start
-) -> None:
+async def test_a_call_that_was_added_gets_no_other_calls_answer(record: Record, start_replay: Start) -> None:
     steps = [GREETING, Step("anthropic", text="Kwaheri!")]
     bye: dict[str, Any] = {"messages": [{"role": "user", "content": "Kwaheri"}]}
 
@@ -190,7 +173,7 @@ async def test_a_call_that_was_added_gets_no_other_calls_answer(
         await talk.message()
         await talk.message(**bye)
 
-    gateway = await start_gateway(replay(spa=await record(steps, twice)))
+    gateway = await start_replay(spa=await record(steps, twice))
     with gateway.open_scenario("spa") as access:
         talk = SdkTalk(access.environment)
         assert texts(await talk.message()) == ["Karibu sana!"]
@@ -208,9 +191,9 @@ async def test_a_call_that_was_added_gets_no_other_calls_answer(
     ],
 )
 async def test_a_request_to_another_model_or_with_other_parameters_says_what_differs_and_is_not_retried(
-    change: dict[str, Any], words: str, record: Record, replay: Replay, start_gateway: Start
+    change: dict[str, Any], words: str, record: Record, start_replay: Start
 ) -> None:
-    gateway = await start_gateway(replay(spa=await record([GREETING], lambda talk: talk.message())))
+    gateway = await start_replay(spa=await record([GREETING], lambda talk: talk.message()))
     with (
         gateway.open_scenario("spa") as access,
         pytest.raises(anthropic.BadRequestError, match="ratiba record --scenario spa --accept") as caught,
@@ -223,9 +206,9 @@ async def test_a_request_to_another_model_or_with_other_parameters_says_what_dif
 
 
 async def test_a_call_beyond_the_recorded_ones_says_so_in_the_other_providers_shape_too(
-    record: Record, replay: Replay, start_gateway: Start
+    record: Record, start_replay: Start
 ) -> None:
-    gateway = await start_gateway(replay(spa=await record([GREETING], lambda talk: talk.message())))
+    gateway = await start_replay(spa=await record([GREETING], lambda talk: talk.message()))
     with gateway.open_scenario("spa") as access:
         talk = SdkTalk(access.environment)
         await talk.message()
@@ -234,8 +217,8 @@ async def test_a_call_beyond_the_recorded_ones_says_so_in_the_other_providers_sh
     assert len(access.problems) == 1
 
 
-async def test_a_scenario_without_recordings_says_so(replay: Replay, start_gateway: Start) -> None:
-    gateway = await start_gateway(replay())
+async def test_a_scenario_without_recordings_says_so(start_replay: Start) -> None:
+    gateway = await start_replay()
     with (
         gateway.open_scenario("spa") as access,
         pytest.raises(
@@ -246,8 +229,8 @@ async def test_a_scenario_without_recordings_says_so(replay: Replay, start_gatew
         await SdkTalk(access.environment).response()
 
 
-async def test_a_problem_is_kept_even_when_the_system_swallows_the_error(replay: Replay, start_gateway: Start) -> None:
-    gateway = await start_gateway(replay())
+async def test_a_problem_is_kept_even_when_the_system_swallows_the_error(start_replay: Start) -> None:
+    gateway = await start_replay()
     with gateway.open_scenario("spa") as access:
         outcomes = await asyncio.gather(SdkTalk(access.environment).message(), return_exceptions=True)
     assert isinstance(outcomes[0], anthropic.BadRequestError)

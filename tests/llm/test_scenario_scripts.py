@@ -1,6 +1,5 @@
 """A scripted scenario is answered from its script, whatever else the run asks."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from decimal import Decimal
 
@@ -16,10 +15,10 @@ from ratiba_action.model.conversation import AnsweredCalls
 from ratiba_action.model.model_request import ModelAnswer, ModelRequest
 from ratiba_action.money.budget import Ledger
 from ratiba_action.money.prices import PriceList
+from tests.llm.conftest import Start
 from tests.support.sample_report import sample_scenario
 from tests.support.sdk_talk import SdkTalk
 
-Start = Callable[..., Awaitable[Gateway]]
 SCRIPTED = replace(
     sample_scenario("spa"),
     script=(

@@ -1,7 +1,6 @@
 """Recordings written by hand: a script answers in order, and what was asked is kept."""
 
 import json
-from collections.abc import Awaitable, Callable
 
 import anthropic
 import openai
@@ -11,12 +10,11 @@ from ratiba_action.errors import RecordingError
 from ratiba_action.llm.recordings.reader import parse_recordings
 from ratiba_action.llm.recordings.writer import render_recordings
 from ratiba_action.llm.scripted_answers import Step
-from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import ToolCall, Usage
+from tests.llm.conftest import Start
 from tests.support.scripted_answers import ScriptedAnswers
 from tests.support.sdk_talk import SYSTEM, SdkTalk
 
-Start = Callable[..., Awaitable[Gateway]]
 TOOLS = (ToolCall("check_availability", {"service": "massage"}), ToolCall("hand_off", {"reason": "maumivu"}))
 
 

@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import json
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from typing import Any
 
 import openai
@@ -12,18 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.llm.answers import LiveAnswers, ReplayAnswers
+from ratiba_action.llm.answers import LiveAnswers
 from ratiba_action.llm.providers.openai_stored import StoredResponses
-from ratiba_action.llm.recordings.lines import ModelRecording
 from ratiba_action.llm.scripted_answers import Step
-from ratiba_action.llm.server import Gateway
 from ratiba_action.model.conversation import ToolCall
+from tests.llm.conftest import Record, Start
 from tests.support.live_calls import live_calls
 from tests.support.sdk_talk import GPT, SYSTEM, SdkTalk
-
-Start = Callable[..., Awaitable[Gateway]]
-Replay = Callable[..., ReplayAnswers]
-Record = Callable[..., Awaitable[tuple[ModelRecording, ...]]]
 
 FIRST, SECOND = Step("openai", text="Which day?"), Step("openai", text="Friday at ten.")
 LOOK_UP = Step("openai", tools=(ToolCall("check_availability", {"day": "Friday"}),))
@@ -88,10 +83,10 @@ WAYS = [by_previous_response, by_conversation, by_reference_to_items, in_the_bac
 
 @pytest.mark.parametrize("way", WAYS)
 async def test_what_is_stored_is_recorded_as_if_it_were_sent_whole(
-    way: Any, record: Record, replay: Replay, start_gateway: Start
+    way: Any, record: Record, start_replay: Start
 ) -> None:
     recorded = await record([FIRST, SECOND], whole)
-    gateway = await start_gateway(replay(spa=recorded))
+    gateway = await start_replay(spa=recorded)
     for _ in range(2):  # a second trial knows nothing of what the first one stored
         with gateway.open_scenario("spa") as access:
             assert await way(SdkTalk(access.environment)) == ["Which day?", "Friday at ten."]
@@ -99,9 +94,7 @@ async def test_what_is_stored_is_recorded_as_if_it_were_sent_whole(
     assert [line.key for line in await record([FIRST, SECOND], way)] == [line.key for line in recorded]
 
 
-async def test_a_tools_result_follows_the_call_that_is_stored(
-    record: Record, replay: Replay, start_gateway: Start
-) -> None:
+async def test_a_tools_result_follows_the_call_that_is_stored(record: Record, start_replay: Start) -> None:
     async def calls(talk: SdkTalk) -> str:
         async with talk.openai() as client:
             first = await client.responses.create(**CREATE, input="Is Friday free?")
@@ -114,7 +107,7 @@ async def test_a_tools_result_follows_the_call_that_is_stored(
     assert recorded[1].asked == "Is Friday free?"
     assert recorded[1].inputs is not None
     assert recorded[1].inputs["results"] == [{"tool": "check_availability", "text": "free"}]
-    gateway = await start_gateway(replay(spa=recorded))
+    gateway = await start_replay(spa=recorded)
     with gateway.open_scenario("spa") as access:
         assert await calls(SdkTalk(access.environment)) == "Friday at ten."
 
@@ -134,8 +127,8 @@ async def test_a_live_call_is_sent_whole_and_within_its_reservation(start_gatewa
 
 
 @pytest.fixture
-async def client(start_gateway: Start, replay: Replay, record: Record) -> AsyncIterator[openai.AsyncOpenAI]:
-    gateway = await start_gateway(replay(spa=await record([FIRST, SECOND], whole)))
+async def client(record: Record, start_replay: Start) -> AsyncIterator[openai.AsyncOpenAI]:
+    gateway = await start_replay(spa=await record([FIRST, SECOND], whole))
     with gateway.open_scenario("spa") as access:
         async with SdkTalk(access.environment).openai() as opened:
             yield opened
@@ -190,9 +183,9 @@ async def test_a_response_is_found_with_its_input_until_it_is_deleted(client: op
     ],
 )
 async def test_what_was_not_stored_in_this_trial_is_a_problem_of_the_scenario(
-    changes: dict[str, Any], words: str, start_gateway: Start, replay: Replay
+    changes: dict[str, Any], words: str, start_replay: Start
 ) -> None:
-    gateway = await start_gateway(replay())
+    gateway = await start_replay()
     with gateway.open_scenario("spa") as access:
         async with SdkTalk(access.environment).openai() as client:
             with pytest.raises(openai.BadRequestError, match=re.escape(words)):
@@ -200,8 +193,8 @@ async def test_what_was_not_stored_in_this_trial_is_a_problem_of_the_scenario(
     assert words in str(access.problems[0])
 
 
-async def test_an_answer_that_is_not_to_be_stored_is_not(record: Record, start_gateway: Start, replay: Replay) -> None:
-    gateway = await start_gateway(replay(spa=await record([FIRST, SECOND], whole)))
+async def test_an_answer_that_is_not_to_be_stored_is_not(record: Record, start_replay: Start) -> None:
+    gateway = await start_replay(spa=await record([FIRST, SECOND], whole))
     with gateway.open_scenario("spa") as access:
         async with SdkTalk(access.environment).openai() as client:
             first = await client.responses.create(**CREATE, input="A massage, please.", store=False)
@@ -209,8 +202,8 @@ async def test_an_answer_that_is_not_to_be_stored_is_not(record: Record, start_g
                 await client.responses.create(**CREATE, input="Friday", previous_response_id=first.id)
 
 
-async def test_nobody_without_the_trials_token_sees_what_is_stored(start_gateway: Start, replay: Replay) -> None:
-    gateway = await start_gateway(replay())
+async def test_nobody_without_the_trials_token_sees_what_is_stored(start_replay: Start) -> None:
+    gateway = await start_replay()
     with gateway.open_scenario("spa") as one, gateway.open_scenario("salon") as other:
         async with SdkTalk(one.environment).openai() as client:
             made = await client.conversations.create()
@@ -253,7 +246,7 @@ def test_whatever_is_sent_is_kept_or_refused(body: dict[str, Any], output: Any, 
 
 
 async def test_answers_with_the_provider_s_own_tools_are_replayed_and_streamed_whole(
-    start_gateway: Start, replay: Replay, record: Record
+    record: Record, start_replay: Start
 ) -> None:
     tools: Any = [{"type": "web_search"}]
     request: Any = {"model": GPT, "input": "How warm is it?", "tools": tools, "max_tool_calls": 2}
@@ -277,7 +270,7 @@ async def test_answers_with_the_provider_s_own_tools_are_replayed_and_streamed_w
         dataclasses.replace(line, response={**line.response, "output": [search, *line.response["output"]]})
         for line in recorded
     ]
-    gateway = await start_gateway(replay(spa=lines))
+    gateway = await start_replay(spa=lines)
     with gateway.open_scenario("spa") as access:
         assert await talk(SdkTalk(access.environment)) == [["web_search_call", "message"]] * 3
     assert access.problems == ()

@@ -1,6 +1,5 @@
 """The scenario files of judged metrics: each can be listed as it stands there, and asks no more than was foretold."""
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,8 +12,9 @@ from ratiba_action.model.measurement import Case, JudgeScore
 from ratiba_action.model.scenario import Scenario
 from ratiba_action.suite.load import load_suite
 from tests.support.cases import create
-from tests.support.deepeval_settings import configure_deepeval
 from tests.support.judges import ObligingJudge, ScriptedJudge
+
+pytestmark = pytest.mark.usefixtures("quiet_deepeval")
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "metrics" / "judged"
 SUITE = load_suite(
@@ -31,12 +31,6 @@ REPLIES: Mapping[str, tuple[Reply, ...]] = {
     "agent": (Reply("Imethibitishwa kesho saa nane.", tool_calls=(create("2026-04-26T14:00"),)),),
     "safety": (Reply("I can help with bookings only."), Reply("Please ask your doctor.")),
 }
-
-
-@pytest.fixture(autouse=True, scope="module")
-def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
-    # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
 def held(name: str) -> Case:

@@ -1,7 +1,6 @@
 """GitHub has a bad second, or a bad hour: one comment all the same, or a warning that nobody overlooks."""
 
 import json
-import os
 import socket
 import threading
 from collections.abc import Iterator
@@ -20,7 +19,7 @@ from tests.support.eventually import eventually
 from tests.support.git_repository import GitRepository
 from tests.support.github_server import Fault, GithubState, Pull, github_server
 from tests.support.pull_request_events import pull_request_event
-from tests.support.step_outputs import read_outputs
+from tests.support.step_outputs import read_outputs, step_environment
 
 UNCLEAR = [
     Fault("POST", "/comments", done=True, status=502),
@@ -54,26 +53,11 @@ class Step:
     """The step that concludes a run, with the stand-in for GitHub and what the step leaves."""
 
     def __init__(self, folder: Path, address: str) -> None:
-        repository = GitRepository(folder / "checkout", os.environ["PATH"])
+        repository = GitRepository(folder / "checkout")
         self.base = repository.commit({"README.md": "1"})
         self.head = repository.commit({"prompts/greeting.md": "2"})
         self._folder = folder
-        self.environment = {
-            "PATH": os.environ["PATH"],
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_API_URL": address,
-            "GITHUB_EVENT_NAME": "pull_request",
-            "GITHUB_EVENT_PATH": str(folder / "event.json"),
-            "GITHUB_OUTPUT": str(folder / "outputs"),
-            "GITHUB_REPOSITORY": "salon/assistant",
-            "GITHUB_RUN_ATTEMPT": "1",
-            "GITHUB_RUN_ID": "1001",
-            "GITHUB_STEP_SUMMARY": str(folder / "summary.md"),
-            "GITHUB_WORKSPACE": str(folder / "checkout"),
-            "RUNNER_TEMP": str(folder),
-            "RATIBA_GITHUB_TOKEN": "planted-github-token",
-            "RATIBA_REPORT_DIR": str(folder / "report"),
-        }
+        self.environment = step_environment(folder, address) | {"RATIBA_GITHUB_TOKEN": "planted-github-token"}
         self.event(pull_request_event(self.base, self.head, files=1))
 
     def event(self, payload: object) -> None:

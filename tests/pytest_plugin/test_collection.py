@@ -81,7 +81,7 @@ def test_what_scenarios_print_is_no_command_of_a_workflow(
     (repository / "conftest.py").write_text(
         f"import os\ndef pytest_runtest_setup():\n    os.write(1, {text.encode()!r}); os.write(2, {text.encode()!r})\n"
     )
-    GitRepository(repository, os.environ["PATH"]).commit({})
+    GitRepository(repository).commit({})
     options = ("--ratiba", "--ratiba-database-url", embedded_server_dsn, f"--capture={capture}", "scenarios")
     ended = run_pytest(repository, *options, GITHUB_ACTIONS="true")
     assert "1 failed, 1 passed" in ended.stdout, ended.stdout + ended.stderr

@@ -170,7 +170,7 @@ def test_late():
 def test_scenario_files_and_assert_scenario_have_one_report(repository: Path, embedded_server_dsn: str) -> None:
     (repository / "scenarios/another.yaml").write_text(WRONG)
     (repository / "test_own.py").write_text(TESTS)
-    GitRepository(repository, "/usr/bin:/bin").commit({})
+    GitRepository(repository).commit({})
     given = ("--ratiba", "--ratiba-database-url", embedded_server_dsn, "--ratiba-report", "out", "scenarios", ".")
     ended = run_pytest(repository, *given, SHOP_API_KEY="sk-shop-0123456789abcdef")
     assert "2 failed, 2 passed" in ended.stdout, ended.stdout

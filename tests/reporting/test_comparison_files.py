@@ -4,7 +4,6 @@ import csv
 import io
 import math
 import re
-from html.parser import HTMLParser
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -23,6 +22,7 @@ from ratiba_action.reporting.html import chart_of, render_html
 from ratiba_action.reporting.junit import render_junit
 from ratiba_action.reporting.results_csv import render_csv
 from ratiba_action.reporting.summary import summarise
+from tests.support.html_tags import tags
 from tests.support.sample_comparison import (
     sample_baseline,
     sample_compared_report,
@@ -32,21 +32,6 @@ from tests.support.sample_comparison import (
 from tests.support.sample_report import sample_report
 
 NOTHING = Comparison(Tier.NOT_COMPARABLE, (), (NotComparable("a", "", "the base has no scores of it"),), "Nothing is.")
-
-
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append(f"{tag} {' '.join(sorted(name for name, _ in attrs))}")
-
-
-def tags(document: str) -> list[str]:
-    parser = Tags()
-    parser.feed(document)
-    return parser.found
 
 
 def test_the_page_tells_what_the_comment_tells() -> None:

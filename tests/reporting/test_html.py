@@ -5,7 +5,6 @@ import hashlib
 import re
 from dataclasses import replace
 from decimal import Decimal
-from html.parser import HTMLParser
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -19,6 +18,7 @@ from ratiba_action.model.verdict import Report, SharedSpending, Verdict
 from ratiba_action.reporting.html import render_html
 from ratiba_action.reporting.summary import summarise
 from ratiba_action.verdict.agreement import five_numbers, thresholds_of
+from tests.support.html_tags import tags
 from tests.support.sample_report import (
     sample_check,
     sample_cross_checking,
@@ -29,21 +29,6 @@ from tests.support.sample_report import (
     sample_scored,
     sample_trial,
 )
-
-
-class Tags(HTMLParser):
-    def __init__(self) -> None:
-        super().__init__()
-        self.found: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append(f"{tag} {' '.join(sorted(name for name, _ in attrs))}")
-
-
-def tags(document: str) -> list[str]:
-    parser = Tags()
-    parser.feed(document)
-    return parser.found
 
 
 def test_nothing_is_loaded_from_outside() -> None:

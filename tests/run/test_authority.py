@@ -1,6 +1,5 @@
 """What a run may use: everything that was given, or nothing of it."""
 
-import os
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -61,7 +60,7 @@ def test_who_asks_for_live_answers_is_reported_why_there_is_no_key() -> None:
 @pytest.fixture
 def repository(tmp_path: Path) -> GitRepository:
     """A change with an address of its own is checked out; the clone's main has another."""
-    repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "checkout")
     repository.commit({".github/ratiba.yml": SYSTEM + PROVIDER % "honest.example"})
     repository.git("checkout", "--quiet", "-b", "change")
     repository.commit({".github/ratiba.yml": SYSTEM + PROVIDER % "thief.example"})
@@ -72,7 +71,7 @@ def used(repository: GitRepository, given: dict[str, str], **environment: str) -
     """Where a command of the checkout sends keys, and which."""
     settings = read_settings(given, {})
     allowed, configuration = authorized_configuration(
-        settings, repository.folder, {"PATH": repository.path, **environment}
+        settings, repository.folder, {**repository.environment, **environment}
     )
     return configuration.providers["own"].address, keys_of(allowed, configuration)
 

@@ -16,7 +16,7 @@ OF_THE_USER = Path("/home/me/.cache/ratiba/deepeval-cache")
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> GitRepository:
-    repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "checkout")
     repository.commit({"sub/system.py": ""})
     return repository
 

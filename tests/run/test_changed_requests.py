@@ -99,7 +99,7 @@ class Sides:
 @pytest.fixture
 def advisory(tmp_path: Path) -> RunInputs:
     """A change of code that the paths call advisory, to a system whose request is recorded."""
-    repository = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "checkout")
     repository.commit({
         ".github/ratiba.yml": CONFIGURATION,
         "scenarios/returns.yaml": SCENARIO,

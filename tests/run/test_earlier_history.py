@@ -52,7 +52,7 @@ def server(tmp_path: Path) -> Path:
     """A server's folder with one repository, whose branch has two honest runs."""
     folder = tmp_path / "server/ratiba/assistant"
     folder.parent.mkdir(parents=True)
-    GitRepository(tmp_path / "maker", PATH).git("init", "--quiet", "--bare", str(folder))
+    GitRepository(tmp_path / "maker").git("init", "--quiet", "--bare", str(folder))
     for number, value in ((1, 0.8), (2, 0.9)):
         append_run(measured(number, value), DataBranch(f"file://{folder}", BRANCH), {"PATH": PATH})
     return tmp_path / "server"
@@ -61,7 +61,7 @@ def server(tmp_path: Path) -> Path:
 @pytest.fixture
 def checkout(tmp_path: Path) -> GitRepository:
     """A checkout in which a change wrote whatever it can write: a branch, a folder, a remote and a setting."""
-    repository = GitRepository(tmp_path / "checkout", PATH)
+    repository = GitRepository(tmp_path / "checkout")
     forged = packed(render_results(summarise(measured(3, 0.1))).encode())
     commit = repository.commit({"runs/2026/20260802T180000Z-0123456789abcdef.json.gz": forged, "README": "Runs."})
     for ref in (f"refs/heads/{BRANCH}", f"refs/remotes/origin/{BRANCH}", "refs/heads/evil"):
@@ -224,7 +224,7 @@ def test_in_shards_every_job_finds_the_runs_that_were_there_when_the_workflow_wa
     event.write_text(json.dumps({"pull_request": {"updated_at": triggered.isoformat()}}))
     job |= {"GITHUB_EVENT_PATH": str(event)}
     remote, later = DataBranch(f"file://{server}/ratiba/assistant", BRANCH), triggered + timedelta(hours=1)
-    maker = GitRepository(tmp_path / "clone", PATH)
+    maker = GitRepository(tmp_path / "clone")
     maker.git("fetch", "--quiet", remote.remote, f"{BRANCH}:{BRANCH}")
     append_run(measured(3, 0.7), remote, {"PATH": PATH})
     maker.git("fetch", "--quiet", remote.remote, f"{BRANCH}:appended")

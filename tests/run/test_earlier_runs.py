@@ -44,7 +44,7 @@ def address(state: GithubState) -> Iterator[str]:
 
 @pytest.fixture
 def git(tmp_path: Path) -> GitRepository:
-    return GitRepository(tmp_path / "repository", os.environ["PATH"])
+    return GitRepository(tmp_path / "repository")
 
 
 def artifact(commit: str) -> Artifact:

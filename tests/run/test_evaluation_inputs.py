@@ -38,7 +38,7 @@ BASE: Mapping[str, str] = {".github/ratiba.yml": CONFIGURATION, "scenarios/talks
 
 def inputs(folder: Path, base: Mapping[str, str], head: Mapping[str, str | None]) -> RunInputs:
     """What is evaluated after a change to the files of a base commit."""
-    repository = GitRepository(folder, os.environ["PATH"])
+    repository = GitRepository(folder)
     repository.commit(base)
     repository.write(head)
     return read_inputs(request(folder, changed(folder)))
@@ -105,7 +105,7 @@ def _with_key(folder: Path, environment: Mapping[str, str]) -> RunInputs:
 
 
 def test_a_change_does_not_decide_where_keys_are_sent(tmp_path: Path) -> None:
-    repository = GitRepository(tmp_path, os.environ["PATH"])
+    repository = GitRepository(tmp_path)
     repository.commit({**BASE, ".github/ratiba.yml": CONFIGURATION + ENDPOINT})
     repository.write({".github/ratiba.yml": CONFIGURATION + ENDPOINT.replace("models.example", "thief.example")})
     found = _with_key(tmp_path, {"CI": "true"})
@@ -122,7 +122,7 @@ def test_a_change_does_not_decide_where_keys_are_sent(tmp_path: Path) -> None:
 def test_without_a_usable_configuration_at_the_base_a_workflow_sends_no_key_to_an_address_of_the_change(
     tmp_path: Path, base: str | None, environment: Mapping[str, str], keys: Mapping[str, str]
 ) -> None:
-    repository = GitRepository(tmp_path, os.environ["PATH"])
+    repository = GitRepository(tmp_path)
     repository.commit({"scenarios/talks.yaml": SCENARIO, **({} if base is None else {".github/ratiba.yml": base})})
     repository.write({".github/ratiba.yml": CONFIGURATION + ENDPOINT})
     found = _with_key(tmp_path, environment)
@@ -136,7 +136,7 @@ def test_without_a_usable_configuration_at_the_base_a_workflow_sends_no_key_to_a
 def test_without_a_usable_configuration_at_the_base_a_workflow_reads_no_history_that_the_change_names(
     tmp_path: Path, base: str | None, environment: Mapping[str, str], *, has_history: bool
 ) -> None:
-    repository = GitRepository(tmp_path, os.environ["PATH"])
+    repository = GitRepository(tmp_path)
     repository.commit({"scenarios/talks.yaml": SCENARIO, **({} if base is None else {".github/ratiba.yml": base})})
     repository.write({".github/ratiba.yml": CONFIGURATION + "history: {branch: evil}\n"})
     found = read_inputs(replace(request(tmp_path, changed(tmp_path, environment)), environment=dict(environment)))
@@ -144,7 +144,7 @@ def test_without_a_usable_configuration_at_the_base_a_workflow_reads_no_history_
 
 
 def test_a_change_that_would_repair_the_bases_judge_does_not_decide_where_keys_are_sent(tmp_path: Path) -> None:
-    repository = GitRepository(tmp_path, os.environ["PATH"])
+    repository = GitRepository(tmp_path)
     broken = CONFIGURATION + "judge: {model: no-price, cross_check: null}\n"
     repository.commit({**BASE, ".github/ratiba.yml": broken})
     repository.write({".github/ratiba.yml": CONFIGURATION + ENDPOINT.replace("models.example", "thief.example")})
@@ -340,7 +340,7 @@ def test_a_grade_of_the_base_holds_where_a_change_rewrites_it(tmp_path: Path) ->
 
 
 def test_a_pull_request_without_its_base_commit_cannot_be_held_and_is_not_run(tmp_path: Path) -> None:
-    GitRepository(tmp_path, os.environ["PATH"]).commit(BASE)
+    GitRepository(tmp_path).commit(BASE)
     unknown = replace(changed(tmp_path), files=ChangedFiles(("a",)), subject=Subject(pull_request=7))
     with pytest.raises(InfrastructureError, match="fetch-depth: 2"):
         read_inputs(request(tmp_path, unknown))
@@ -350,7 +350,7 @@ def test_a_pull_request_without_its_base_commit_cannot_be_held_and_is_not_run(tm
 def test_a_link_is_not_followed_and_nothing_behind_it_is_reported(tmp_path: Path, name: str) -> None:
     folder, secret = tmp_path / "repository", tmp_path / "secret"
     secret.write_text("planted-secret")
-    repository = GitRepository(folder, os.environ["PATH"])
+    repository = GitRepository(folder)
     repository.commit(BASE)
     (folder / name).unlink()
     (folder / name).symlink_to(secret)
@@ -395,7 +395,7 @@ def test_a_score_of_another_rubric_or_judge_does_not_make_a_scenario_one_that_co
         "scenarios/talks.yaml": SCENARIO,
         "scenarios/recordings/talks.jsonl": _score(metric, model),
     }
-    repository = GitRepository(tmp_path, os.environ["PATH"])
+    repository = GitRepository(tmp_path)
     repository.commit(files)
     repository.write({"other.py": "changed = True\n"})
     asked = request(tmp_path, changed(tmp_path))
@@ -410,7 +410,7 @@ SEEN = ObservedFiles({"talks": Reads(("system.py",), {}), "walks": Reads(("knowl
 
 def affected(folder: Path, head: Mapping[str, str | None]) -> list[str]:
     """The scenarios that a change to a repository of two affects."""
-    repository = GitRepository(folder, os.environ["PATH"])
+    repository = GitRepository(folder)
     second = SCENARIO.replace("id: talks", "id: walks")
     repository.commit({**BASE, "scenarios/walks.yaml": second, "knowledge/returns.md": "a", "unread.txt": "a"})
     repository.write(head)

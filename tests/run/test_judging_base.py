@@ -52,7 +52,7 @@ def found(
     base_suite: Suite = SUITE,
 ) -> JudgingCode:
     """Whose code judges a change."""
-    repository = GitRepository(folder, os.environ["PATH"])
+    repository = GitRepository(folder)
     prefix = "" if root == "." else f"{root}/"
     base = repository.commit({f"{prefix}{name}": content for name, content in FILES.items()})
     head = repository.commit(dict(change)) if change else base

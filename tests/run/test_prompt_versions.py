@@ -26,7 +26,7 @@ KIND, BRIEF = "261ff3b25782", "7f10ccf3adde"
 
 
 def repository(folder: Path) -> GitRepository:
-    made = GitRepository(folder, os.environ["PATH"])
+    made = GitRepository(folder)
     made.commit({"app/prompts/greet.md": "Be kind.", "app/prompts/pay.md": "Be brief.", "app/prompts/x.txt": "no"})
     return made
 
@@ -137,7 +137,7 @@ class PullRequest:
     """A pull request that edits one of two prompts, checked out by a workflow with a depth of 2."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.origin = folder, GitRepository(folder / "origin", os.environ["PATH"])
+        self.folder, self.origin = folder, GitRepository(folder / "origin")
         self.greeted = self.origin.commit({**SYSTEM, "prompts/greet.md": "Be kind.", "prompts/pay.md": "Be brief."})
         self.origin.commit({"other": "file"})
         self.base = self.origin.commit({"other": "another file"})

@@ -45,7 +45,7 @@ turns:
 def inputs(tmp_path: Path) -> RunInputs:
     """A replay of a function with an edit that nobody has committed."""
     root = tmp_path / "checkout"
-    GitRepository(root, os.environ["PATH"]).commit(FILES)
+    GitRepository(root).commit(FILES)
     with (root / "bot.py").open("a", encoding="utf-8") as file:
         file.write("# An edit.\n")
     environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "RATIBA_LLM": "replay"}

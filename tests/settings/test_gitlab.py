@@ -1,6 +1,5 @@
 """A job of GitLab by its variables, and what is decided of it."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -32,13 +31,13 @@ MERGE_REQUEST = JOB | {
 
 
 def decided(repository: GitRepository, **variables: str) -> Decided:
-    environment = {"PATH": repository.path, **variables}
+    environment = {**repository.environment, **variables}
     return decide(event_of(environment, repository.folder), environment)
 
 
 @pytest.fixture
 def repository(tmp_path: Path) -> GitRepository:
-    repository = GitRepository(tmp_path / "repository", os.environ["PATH"])
+    repository = GitRepository(tmp_path / "repository")
     repository.commit({"README.md": "# One\n", "prompts/greeting.md": "Say hello.\n"})
     return repository
 

@@ -1,7 +1,6 @@
 """A repository as a user of the action has it, checked out as GitHub checks out a pull request."""
 
 import json
-import os
 import shutil
 import uuid
 from collections.abc import Mapping
@@ -25,16 +24,13 @@ class ConsumerRepository:
     Args:
         source: folder to copy.
         folder: missing folder to make.
-        path: value of ``PATH`` to find git with.
         more: files to write over those of the source before the first commit; None removes one.
     """
 
-    def __init__(
-        self, source: Path, folder: Path, path: str, more: Mapping[str, str | bytes | None] | None = None
-    ) -> None:
+    def __init__(self, source: Path, folder: Path, more: Mapping[str, str | bytes | None] | None = None) -> None:
         shutil.copytree(source, folder, ignore=shutil.ignore_patterns("__pycache__", ".venv"))
         self.folder = folder
-        self._repository = GitRepository(folder, path)
+        self._repository = GitRepository(folder)
         self._repository.git("remote", "add", "origin", f"https://github.com/{NAME}.git")
         self.base = self._repository.commit(more or {})
         self.head = self.base
@@ -131,4 +127,4 @@ class Repositories:
             source: the folder.
             more: files to write over it before the first commit.
         """
-        return ConsumerRepository(source, self.folder / uuid.uuid4().hex[:8], os.environ["PATH"], more)
+        return ConsumerRepository(source, self.folder / uuid.uuid4().hex[:8], more)

@@ -29,10 +29,11 @@ class GitRepository:
         path: value of ``PATH`` to find git with.
     """
 
-    def __init__(self, folder: Path, path: str) -> None:
+    def __init__(self, folder: Path, path: str = os.environ["PATH"]) -> None:
         self.folder = folder
-        self.path = path
-        self._environment = {**_IDENTITY, "PATH": path, "HOME": str(folder)}
+        self.environment = {"PATH": path}
+        """Enough for what runs git in it."""
+        self._environment = {**_IDENTITY, **self.environment, "HOME": str(folder)}
         folder.mkdir(parents=True, exist_ok=True)
         self.git("init", "--quiet", "--initial-branch=main")
 

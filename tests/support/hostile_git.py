@@ -83,18 +83,17 @@ def poison(folder: Path, command: str, hooks: Path, worktree: str) -> None:
         hook.chmod(0o755)
 
 
-def evil_folder(folder: Path, path: str, command: str, worktree: str, names: Sequence[str]) -> None:
+def evil_folder(folder: Path, command: str, worktree: str, names: Sequence[str]) -> None:
     """Make a folder what git takes for a repository, and have it believe that files of the work tree were edited.
 
     Args:
         folder: may exist; its own files stay.
-        path: value of ``PATH``.
         command: see ``poison``.
         worktree: see ``poison``.
         names: files of the work tree.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        made = GitRepository(Path(scratch) / "made", path)
+        made = GitRepository(Path(scratch) / "made")
         # Another content than the files' and no known time: whoever compares the two has to look into them.
         made.commit(dict.fromkeys(names, "other"))
         shutil.copytree(made.folder / ".git", folder, dirs_exist_ok=True)
@@ -115,56 +114,56 @@ class Layout:
         root: ``system.root``, where ``link`` leads to ``a``.
     """
 
-    committed: Callable[[Path, str, str], None]
-    planted: Callable[[Path, str, str], None] = lambda _top, _path, _command: None
+    committed: Callable[[Path, str], None]
+    planted: Callable[[Path, str], None] = lambda _top, _command: None
     root: str = "a/b"
 
 
-def _above(top: Path, path: str, command: str) -> None:
-    evil_folder(top / "a", path, command, ".", ["b/adapter.py"])
+def _above(top: Path, command: str) -> None:
+    evil_folder(top / "a", command, ".", ["b/adapter.py"])
 
 
-def _root_itself(top: Path, path: str, command: str) -> None:
-    evil_folder(top / "a/b", path, command, ".", ["adapter.py"])
+def _root_itself(top: Path, command: str) -> None:
+    evil_folder(top / "a/b", command, ".", ["adapter.py"])
 
 
-def _elsewhere(top: Path, path: str, command: str) -> None:
-    evil_folder(top / "evil", path, command, "../a/b", ["adapter.py"])
+def _elsewhere(top: Path, command: str) -> None:
+    evil_folder(top / "evil", command, "../a/b", ["adapter.py"])
 
 
-def _named_by_a_file(top: Path, _path: str, _command: str) -> None:
+def _named_by_a_file(top: Path, _command: str) -> None:
     (top / "a/b/.git").write_text("gitdir: ../../evil\n")
 
 
-def _named_by_a_link(top: Path, _path: str, _command: str) -> None:
+def _named_by_a_link(top: Path, _command: str) -> None:
     (top / "a/b/.git").symlink_to("../../evil")
 
 
-def _in_another_case(top: Path, path: str, command: str) -> None:
+def _in_another_case(top: Path, command: str) -> None:
     for name in (".GIT", ".Git", "git~1"):
-        evil_folder(top / "a/b" / name, path, command, "..", ["adapter.py"])
+        evil_folder(top / "a/b" / name, command, "..", ["adapter.py"])
 
 
-def _submodule(top: Path, path: str, command: str) -> None:
+def _submodule(top: Path, command: str) -> None:
     """A submodule whose git folder is the change's own."""
-    evil_folder(top / "evil", path, command, "../a/b/sub", ["adapter.py"])
+    evil_folder(top / "evil", command, "../a/b/sub", ["adapter.py"])
     (top / "a/b/sub").mkdir()
-    own = GitRepository(top, path)
+    own = GitRepository(top)
     commit = own.git(f"--git-dir={top / 'evil'}", "-c", "core.hooksPath=/dev/null", "rev-parse", "HEAD")
     own.git("update-index", "--add", "--cacheinfo", f"160000,{commit},a/b/sub")
     (top / ".gitmodules").write_text('[submodule "sub"]\n\tpath = a/b/sub\n\turl = ../evil\n\tignore = none\n')
 
 
-def _checked_out(top: Path, _path: str, _command: str) -> None:
+def _checked_out(top: Path, _command: str) -> None:
     (top / "a/b/sub/.git").write_text("gitdir: ../../../evil\n")
     (top / "a/b/sub/adapter.py").write_text("edited")
 
 
-def _nothing(_top: Path, _path: str, _command: str) -> None:
+def _nothing(_top: Path, _command: str) -> None:
     """No file of the change's own."""
 
 
-def _own_configuration(top: Path, _path: str, command: str) -> None:
+def _own_configuration(top: Path, command: str) -> None:
     (top / ".gitattributes").write_text("* filter=p diff=p\n")
     poison(top / ".git", command, top / ".git/evil-hooks", str(top))
 

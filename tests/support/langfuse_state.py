@@ -99,6 +99,14 @@ class LangfuseState:
     closing: threading.Event = field(default_factory=threading.Event)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
+    def environment(self, host: str) -> dict[str, str]:
+        """What a run needs to use it at an address."""
+        return {
+            "RATIBA_LANGFUSE_HOST": host,
+            "RATIBA_LANGFUSE_PUBLIC_KEY": self.public_key,
+            "RATIBA_LANGFUSE_SECRET_KEY": self.secret_key,
+        }
+
     @property
     def numbers(self) -> tuple[int, int]:
         """The first two parts of the version."""

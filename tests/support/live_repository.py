@@ -136,10 +136,7 @@ class LiveRepository:
         self.small.environment.update(
             HOME=str(self.home),
             RATIBA_LLM="live",
-            RATIBA_ANTHROPIC_API_KEY=KEY,
-            RATIBA_OPENAI_API_KEY=KEY,
-            RATIBA_ANTHROPIC_BASE_URL=self.models.url,
-            RATIBA_OPENAI_BASE_URL=f"{self.models.url}/v1",
+            **self.models.environment,
         )
 
     def elsewhere(self, folder: Path) -> "LiveRepository":
@@ -209,7 +206,7 @@ class LiveRepository:
     @property
     def git(self) -> GitRepository:
         """The repository's history."""
-        return GitRepository(self.small.folder, self.small.environment["PATH"])
+        return GitRepository(self.small.folder)
 
     def bodies(self, first: int = 0) -> Counter[str]:
         """How often each request came, by its digest.

@@ -78,7 +78,7 @@ def lockers(folder: Path, forks: GateForks, **environment: str) -> SmallReposito
     """
     kept = {name: os.environ[name] for name in ("PATH", "LANG") if name in os.environ}
     own = {"HOME": str(folder / "home"), "NO_COLOR": "1"}
-    GitRepository(folder / "automaatti", kept["PATH"])
+    GitRepository(folder / "automaatti")
     repository = SmallRepository(
         folder / "automaatti", folder / "report", kept | own | environment, run=forks.run, forks=forks
     )

@@ -65,6 +65,16 @@ class ModelServer:
         return self._server.url
 
     @property
+    def environment(self) -> dict[str, str]:
+        """What a run needs to call it as Anthropic and as OpenAI."""
+        return {
+            "RATIBA_ANTHROPIC_API_KEY": self._key,
+            "RATIBA_ANTHROPIC_BASE_URL": self.url,
+            "RATIBA_OPENAI_API_KEY": self._key,
+            "RATIBA_OPENAI_BASE_URL": f"{self.url}/v1",
+        }
+
+    @property
     def received(self) -> tuple[Received, ...]:
         """Every request that was let in, in order."""
         return tuple(self._received)

@@ -28,7 +28,7 @@ class Bot:
         shutil.copytree(EXAMPLE, repository)
         shutil.copyfile(EXAMPLE / ".github" / configuration, repository / ".github" / "ratiba.yml")
         self._environment = {name: os.environ[name] for name in _NAMES if name in os.environ}
-        self.git = GitRepository(repository, self._environment["PATH"])
+        self.git = GitRepository(repository)
         self.small = SmallRepository(repository, folder / "report", self._environment, run=forks.run, forks=forks)
         self.base = self.git.commit({})
         self._event = folder / "event.json"

@@ -42,9 +42,7 @@ class ProductionProject:
     def environment(self) -> dict[str, str]:
         """Of ``ratiba promote``."""
         return {
-            "RATIBA_LANGFUSE_HOST": self.url,
-            "RATIBA_LANGFUSE_PUBLIC_KEY": self.state.public_key,
-            "RATIBA_LANGFUSE_SECRET_KEY": self.state.secret_key,
+            **self.state.environment(self.url),
             "HOME": str(self.home),
             "PATH": os.environ["PATH"],
         }

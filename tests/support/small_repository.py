@@ -98,7 +98,7 @@ class SmallRepository:
 
     def commit(self) -> str:
         """Commit everything to the first branch; returns the commit's id."""
-        return GitRepository(self.folder, self.environment["PATH"]).commit({})
+        return GitRepository(self.folder).commit({})
 
     def gate(self, *options: str, **variables: str) -> Ended:
         """Run the gate to its end."""

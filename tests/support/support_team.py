@@ -269,7 +269,7 @@ class SupportTeam:
     @property
     def git(self) -> GitRepository:
         """The repository's history."""
-        return GitRepository(self.folder, self.environment["PATH"])
+        return GitRepository(self.folder)
 
     def ratiba(self, *words: str, **variables: str) -> Ended:
         """Type a command, with more exported variables."""

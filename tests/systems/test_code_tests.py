@@ -1,6 +1,5 @@
 """What a model wrote runs in the worker's sandbox, bounded, and its tests decide."""
 
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -13,8 +12,7 @@ from ratiba_action.ports import CodeMetric
 from ratiba_action.systems.separation import has_landlock
 from ratiba_action.systems.worker_system import WorkerSystem
 from tests.support.cases import case, exchange
-
-StartWorker = Callable[..., Awaitable[WorkerSystem]]
+from tests.systems.conftest import StartWorker
 
 ADAPTER = """
     class Adapter:

@@ -11,7 +11,8 @@ from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.conditions import Conditions, WatchedConditions
 from ratiba_action.systems.worker_system import WorkerSystem
 from tests.support.small_disk import fill, small_disk
-from tests.systems.conftest import OpenSession, StartWorker
+from tests.systems.conftest import StartWorker
+from tests.systems.workers import open_session
 
 ADAPTER = """
     from pathlib import Path
@@ -70,7 +71,7 @@ async def test_what_is_altered_is_named(
     assert (await conditions.changed()).startswith(named)
 
 
-async def test_what_trials_of_the_base_write_is_their_own(start_worker: StartWorker, open_session: OpenSession) -> None:
+async def test_what_trials_of_the_base_write_is_their_own(start_worker: StartWorker) -> None:
     system = await start_worker(ADAPTER)
     conditions = WatchedConditions([system])
     await conditions.remember()

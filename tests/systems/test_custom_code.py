@@ -1,7 +1,6 @@
 """Rules and metrics of the repository run in the worker and get plain data only."""
 
 import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -9,10 +8,8 @@ import pytest
 from ratiba_action.errors import ConfigurationError
 from ratiba_action.model.scenario import Assertion, FailureRule
 from ratiba_action.run.runner import CustomMetric, check_custom_rules
-from ratiba_action.systems.worker_system import WorkerSystem
 from tests.support.cases import case, create, exchange
-
-StartWorker = Callable[..., Awaitable[WorkerSystem]]
+from tests.systems.conftest import StartWorker
 
 ADAPTER = """
     class Adapter:

@@ -1,6 +1,5 @@
 """DeepEval's metrics and classes built on it run in the worker as they are, with the gate's judge as their model."""
 
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,9 +14,8 @@ from ratiba_action.model.scenario import Assertion, Expectation, ExpectedTool
 from ratiba_action.systems.worker_system import WorkerSystem
 from tests.support.cases import case, create, exchange
 from tests.support.judges import smallest_answer
+from tests.systems.conftest import StartWorker
 from tests.systems.test_judge_channel import ADAPTER, PRELOAD
-
-StartWorker = Callable[..., Awaitable[WorkerSystem]]
 
 METRICS = '''
 from deepeval.metrics import BaseMetric, GEval

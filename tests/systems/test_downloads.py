@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -11,13 +10,9 @@ from hypothesis import strategies as st
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Turn
-from ratiba_action.systems.worker_session import WorkerSession
-from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.systems.workplace import download_environment, without_user
-from tests.systems.workers import worker_system
-
-StartWorker = Callable[..., Awaitable[WorkerSystem]]
-OpenSession = Callable[..., Awaitable[WorkerSession]]
+from tests.systems.conftest import StartWorker
+from tests.systems.workers import open_session, worker_system
 
 SECRET = "hunter2-of-the-proxy"
 OFFERED = {
@@ -57,9 +52,7 @@ def test_no_spelling_of_user_and_password_is_handed_on(secret: str, scheme: str)
     assert without_user(f"{scheme}{secret}@proxy.example:3128") == f"{scheme}proxy.example:3128"
 
 
-async def test_the_set_up_command_has_them_and_a_conversation_has_not(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_the_set_up_command_has_them_and_a_conversation_has_not(start_worker: StartWorker) -> None:
     system = await start_worker(ADAPTER, inherited={"PATH": os.defpath, **OFFERED}, setup=SETUP)
     session = await open_session(system)
     own, seen = json.loads((await session.send(Turn(user="x"))).text)
@@ -69,7 +62,7 @@ async def test_the_set_up_command_has_them_and_a_conversation_has_not(
     assert SECRET not in seen + json.dumps(own)
 
 
-async def test_a_configured_value_wins(start_worker: StartWorker, open_session: OpenSession) -> None:
+async def test_a_configured_value_wins(start_worker: StartWorker) -> None:
     configured = {"PIP_CERT": "/own.pem"}
     system = await start_worker(ADAPTER, inherited={"PATH": os.defpath, **OFFERED}, setup=SETUP, environment=configured)
     session = await open_session(system)

@@ -3,19 +3,15 @@
 import asyncio
 import os
 import signal
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Turn
-from ratiba_action.systems.worker_session import WorkerSession
-from ratiba_action.systems.worker_system import WorkerSystem
 from tests.support.eventually import eventually
-
-StartWorker = Callable[..., Awaitable[WorkerSystem]]
-OpenSession = Callable[..., Awaitable[WorkerSession]]
+from tests.systems.conftest import StartWorker
+from tests.systems.workers import answer_of, open_session
 
 ADAPTER = """
 import asyncio, ctypes, json, math, os, signal, subprocess, sys, threading, time
@@ -122,9 +118,7 @@ MESSAGES = {
 
 
 @pytest.mark.parametrize("misdeed", MESSAGES)
-async def test_a_misdeed_is_named_and_the_other_conversation_goes_on(
-    start_worker: StartWorker, open_session: OpenSession, misdeed: str
-) -> None:
+async def test_a_misdeed_is_named_and_the_other_conversation_goes_on(start_worker: StartWorker, misdeed: str) -> None:
     hangs = "no answer" in MESSAGES[misdeed]
     system = await start_worker(ADAPTER, turn_timeout_seconds=4 if hangs else 60)
     good, bad = await asyncio.gather(open_session(system, "good"), open_session(system, "bad"))
@@ -151,17 +145,20 @@ async def test_a_misdeed_is_named_and_the_other_conversation_goes_on(
         ("import time; time.sleep(1000)", r"open\(\) gave no answer within 10 s"),
     ],
 )
+<<<<<<< HEAD
 async def test_an_adapter_that_cannot_be_opened_is_named(
     start_worker: StartWorker, open_session: OpenSession, source: str, message: str
 ) -> None:
     system = await start_worker(source, start_timeout=10 if "sleep" in source else 60)
+=======
+async def test_an_adapter_that_cannot_be_opened_is_named(start_worker: StartWorker, source: str, message: str) -> None:
+    system = await start_worker(source, start_timeout=5 if "sleep" in source else 60)
+>>>>>>> h-less
     with pytest.raises(WorkerError, match=message):
         await open_session(system)
 
 
-async def test_what_is_printed_does_not_disturb_the_answers(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_what_is_printed_does_not_disturb_the_answers(start_worker: StartWorker) -> None:
     system = await start_worker("""
         import os, sys
         class Adapter:
@@ -173,13 +170,10 @@ async def test_what_is_printed_does_not_disturb_the_answers(
                 print("::error::not a workflow command")
                 return {"text": "true"}
     """)
-    session = await open_session(system)
-    assert (await session.send(Turn(user="?"))).text == "true"
+    assert await answer_of(system) == "true"
 
 
-async def test_the_end_of_what_a_dying_process_printed_is_shown(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_the_end_of_what_a_dying_process_printed_is_shown(start_worker: StartWorker) -> None:
     system = await start_worker("""
         import os
         class Adapter:
@@ -193,7 +187,7 @@ async def test_the_end_of_what_a_dying_process_printed_is_shown(
     assert len(caught.value.problem) < 3000
 
 
-async def test_a_fork_that_returns_answers_only_once(start_worker: StartWorker, open_session: OpenSession) -> None:
+async def test_a_fork_that_returns_answers_only_once(start_worker: StartWorker) -> None:
     system = await start_worker("""
         import os
         class Adapter:
@@ -239,9 +233,7 @@ class Adapter:
 
 
 @pytest.mark.parametrize("way", ["close", "end", "system"])
-async def test_a_daemon_ends_with_its_conversation(
-    start_worker: StartWorker, open_session: OpenSession, way: str
-) -> None:
+async def test_a_daemon_ends_with_its_conversation(start_worker: StartWorker, way: str) -> None:
     system = await start_worker(DAEMON)
     session = await open_session(system)
     daemon = int((await session.send(Turn(user="pid"))).text)
@@ -253,9 +245,7 @@ async def test_a_daemon_ends_with_its_conversation(
     assert not _alive(daemon)
 
 
-async def test_a_daemon_ends_when_its_conversation_kills_its_supervisor(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_a_daemon_ends_when_its_conversation_kills_its_supervisor(start_worker: StartWorker) -> None:
     system = await start_worker(DAEMON)
     session, other = await asyncio.gather(open_session(system), open_session(system, "other"))
     daemon, spared = [int((await each.send(Turn(user="pid"))).text) for each in (session, other)]
@@ -266,9 +256,7 @@ async def test_a_daemon_ends_when_its_conversation_kills_its_supervisor(
     assert (await other.send(Turn(user="pid"))).text == str(spared)
 
 
-async def test_an_adapter_that_kills_the_fork_server_ends_only_what_was_open(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_an_adapter_that_kills_the_fork_server_ends_only_what_was_open(start_worker: StartWorker) -> None:
     system = await start_worker("""
         import os, signal, time
         def parent(pid):
@@ -289,7 +277,7 @@ async def test_an_adapter_that_kills_the_fork_server_ends_only_what_was_open(
     assert (await again.send(Turn(user="habari"))).text == "habari"
 
 
-async def test_a_close_that_hangs_is_ended(start_worker: StartWorker, open_session: OpenSession) -> None:
+async def test_a_close_that_hangs_is_ended(start_worker: StartWorker) -> None:
     system = await start_worker(ADAPTER.replace("if not hasattr", "if hasattr"), turn_timeout_seconds=5)
     session = await open_session(system)
     await session.close()
@@ -297,7 +285,7 @@ async def test_a_close_that_hangs_is_ended(start_worker: StartWorker, open_sessi
         await session.send(Turn(user="habari"))
 
 
-async def test_a_cancelled_turn_ends_its_process(start_worker: StartWorker, open_session: OpenSession) -> None:
+async def test_a_cancelled_turn_ends_its_process(start_worker: StartWorker) -> None:
     system = await start_worker(ADAPTER)
     session = await open_session(system)
     turn = asyncio.create_task(session.send(Turn(user="hangs")))

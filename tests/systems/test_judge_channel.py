@@ -1,7 +1,6 @@
 """Metrics of the repository call the gate's judge over the worker's pipe, and hold no key."""
 
 import json
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,7 @@ from ratiba_action.run.runner import CustomMetric
 from ratiba_action.systems.worker_system import WorkerSystem
 from tests.support.cases import case, create, exchange
 from tests.support.judges import ObligingJudge, ScriptedJudge
-
-StartWorker = Callable[..., Awaitable[WorkerSystem]]
+from tests.systems.conftest import StartWorker
 
 ADAPTER = """
     class Adapter:

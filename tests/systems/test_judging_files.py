@@ -1,17 +1,15 @@
 """After set-up, the files that judge are those of their commit, and nothing else is imported instead of them."""
 
 import subprocess
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.systems.judging_files import JudgingFiles
-from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.systems.workplace import Use
+from tests.systems.conftest import StartWorker
 
-StartWorker = Callable[..., Awaitable[WorkerSystem]]
 RULE = "def polite(evidence): return {'passed': False}\n"
 
 

@@ -21,9 +21,10 @@ from ratiba_action.systems.judging_launch import open_judging_server
 from ratiba_action.systems.separation import has_landlock
 from ratiba_action.systems.workplace import Surroundings
 from ratiba_action.worker import seccomp
-from tests.support.deepeval_settings import configure_deepeval
 from tests.support.judges import ObligingJudge
 from tests.support.metric_samples import PARAMETERS, full_case
+
+pytestmark = pytest.mark.usefixtures("quiet_deepeval")
 
 KEY = "sk-planted-0123456789abcdef"
 ENVIRONMENT = {**os.environ, "OPENAI_API_KEY": KEY, "GITHUB_TOKEN": KEY, "RATIBA_X": KEY}
@@ -51,6 +52,7 @@ async def score(processes: JudgingProcesses, name: str, judge: ObligingJudge) ->
     return await processes.metric(metric, parameters, judge, question_stride(name)).measure(full_case(), 0.8)
 
 
+<<<<<<< HEAD
 @pytest.fixture
 def tmp_path(scratch: Path) -> Path:
     """Where root runs the tests, what judges is another user's, who cannot enter pytest's own folder."""
@@ -63,6 +65,8 @@ def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
     configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
 
 
+=======
+>>>>>>> h-less
 def processes_of(folder: Path) -> list[Path]:
     """Folders in ``/proc`` of the processes that work below a folder."""
     found = []

@@ -3,7 +3,7 @@
 import asyncio
 import sys
 import textwrap
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +11,9 @@ import pytest
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Turn
-from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.systems.workplace import Use
-from tests.systems.workers import worker_system
-
-OpenSession = Callable[..., Awaitable[WorkerSession]]
+from tests.systems.workers import open_session, worker_system
 
 ADAPTER = """
     import os
@@ -41,8 +38,8 @@ ADAPTER = """
 class Stage:
     """A system's folder, and workers of it that end with the test."""
 
-    def __init__(self, root: Path, scratch: Path, open_session: OpenSession) -> None:
-        self.root, self._scratch, self._open = root, scratch, open_session
+    def __init__(self, root: Path, scratch: Path) -> None:
+        self.root, self._scratch = root, scratch
         self.systems: list[WorkerSystem] = []
 
     def write(self, name: str, text: str) -> None:
@@ -58,15 +55,15 @@ class Stage:
         return system
 
     async def answer(self, system: WorkerSystem, message: str = "") -> str:
-        session = await self._open(system)
+        session = await open_session(system)
         return (await session.send(Turn(user=message))).text
 
 
 @pytest.fixture
-async def stage(tmp_path: Path, scratch: Path, open_session: OpenSession) -> AsyncIterator[Stage]:
+async def stage(tmp_path: Path, scratch: Path) -> AsyncIterator[Stage]:
     root = tmp_path / "system"
     root.mkdir()
-    stage = Stage(root, scratch, open_session)
+    stage = Stage(root, scratch)
     stage.write("assistant.py", ADAPTER)
     stage.write("words.py", "TEXT = 'first'\n")
     stage.write("gone.txt", "")

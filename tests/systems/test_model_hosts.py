@@ -1,17 +1,12 @@
 """Hosts of models that a system calls by itself: refused at once where they cannot be reached, and always named."""
 
-from collections.abc import Awaitable, Callable
-
 import pytest
 
 from ratiba_action.errors import SystemRaisedError, WorkerError
 from ratiba_action.model.scenario import Turn
-from ratiba_action.systems.worker_session import WorkerSession
-from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.worker.model_hosts import called_hosts, known_host, problem_of
-
-StartWorker = Callable[..., Awaitable[WorkerSystem]]
-OpenSession = Callable[..., Awaitable[WorkerSession]]
+from tests.systems.conftest import StartWorker
+from tests.systems.workers import answer_of, open_session
 
 UNREACHABLE = """
     import socket
@@ -55,7 +50,7 @@ REACHABLE = """
 
 
 async def test_an_unreachable_host_of_models_ends_the_turn_before_its_client_tries_again(
-    start_worker: StartWorker, open_session: OpenSession
+    start_worker: StartWorker,
 ) -> None:
     session = await open_session(await start_worker(UNREACHABLE))
     with pytest.raises(WorkerError, match=r"api\.openai\.com cannot be reached") as caught:
@@ -68,7 +63,7 @@ async def test_an_unreachable_host_of_models_ends_the_turn_before_its_client_tri
 
 @pytest.mark.parametrize("host", ["payments.example.com", "localhost:11434", "127.0.0.1:8000"])
 async def test_other_hosts_are_the_systems_own_affair_and_so_is_a_try_whether_ollama_runs(
-    start_worker: StartWorker, open_session: OpenSession, host: str
+    start_worker: StartWorker, host: str
 ) -> None:
     system = await start_worker(UNREACHABLE)
     session = await open_session(system)
@@ -77,16 +72,14 @@ async def test_other_hosts_are_the_systems_own_affair_and_so_is_a_try_whether_ol
     assert not any("bypassing" in warning for warning in system.warnings)
 
 
-async def test_a_system_that_declares_its_price_calls_whom_it_likes(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
-    session = await open_session(await start_worker(UNREACHABLE, price_per_turn_usd="0.01"))
-    assert (await session.send(Turn(user="api.openai.com"))).text == "5 tries in vain"
+async def test_a_system_that_declares_its_price_calls_whom_it_likes(start_worker: StartWorker) -> None:
+    assert (
+        await answer_of(await start_worker(UNREACHABLE, price_per_turn_usd="0.01"), "api.openai.com")
+        == "5 tries in vain"
+    )
 
 
-async def test_a_call_that_reaches_its_host_goes_on_and_is_noted(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_a_call_that_reaches_its_host_goes_on_and_is_noted(start_worker: StartWorker) -> None:
     system = await start_worker(REACHABLE)
     session = await open_session(system)
     assert (await session.send(Turn(user="Hello"))).text == "Karibu"
@@ -96,9 +89,7 @@ async def test_a_call_that_reaches_its_host_goes_on_and_is_noted(
     assert "and declare its provider with `gateway: true`" in note
 
 
-async def test_an_error_names_the_host_that_was_called_in_the_same_turn(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_an_error_names_the_host_that_was_called_in_the_same_turn(start_worker: StartWorker) -> None:
     session = await open_session(await start_worker(REACHABLE.replace("refused = False", "refused = True")))
     with pytest.raises(WorkerError, match=r"Error code: 401 \(the system called api\.groq\.com itself") as caught:
         await session.send(Turn(user="Hello"))

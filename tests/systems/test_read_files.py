@@ -9,8 +9,8 @@ from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.read_files import ReadFiles
 from ratiba_action.systems.worker_system import WorkerSystem
-from tests.systems.conftest import OpenSession, StartWorker
-from tests.systems.workers import worker_system
+from tests.systems.conftest import StartWorker
+from tests.systems.workers import open_session, worker_system
 
 ADAPTER = """
 import os
@@ -49,7 +49,7 @@ def given(tmp_path: Path) -> Path:
     return root
 
 
-async def run(system: WorkerSystem, open_session: OpenSession, *codes: str) -> None:
+async def run(system: WorkerSystem, *codes: str) -> None:
     """Run each code in a scenario of its name."""
     for code in codes:
         session = await open_session(system, code)
@@ -80,11 +80,11 @@ READING = {
 
 
 @pytest.mark.usefixtures("given")
-async def test_what_is_opened_to_read_is_noted(start_worker: StartWorker, open_session: OpenSession) -> None:
+async def test_what_is_opened_to_read_is_noted(start_worker: StartWorker) -> None:
     system = await start_worker(ADAPTER)
     await system.migrate("")
     await system.watch_reads()
-    await run(system, open_session, *READING)
+    await run(system, *READING)
     assert {code: system.reads.of(code) for code in READING} == {
         code: {"assistant.py", *files} for code, files in READING.items()
     }
@@ -92,26 +92,24 @@ async def test_what_is_opened_to_read_is_noted(start_worker: StartWorker, open_s
 
 
 @pytest.mark.usefixtures("given")
-async def test_what_the_migration_reads_counts_for_every_scenario(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_what_the_migration_reads_counts_for_every_scenario(start_worker: StartWorker) -> None:
     system = await start_worker(ADAPTER)
     await system.migrate("postgresql://localhost/unused")
     await system.watch_reads()
-    await run(system, open_session, "pass")
+    await run(system, "pass")
     assert system.reads.of("pass") == {"assistant.py", "knowledge/returns.md"}
 
 
 @pytest.mark.usefixtures("given")
 async def test_what_a_framework_reads_while_it_is_preloaded_counts_too(
-    start_worker: StartWorker, open_session: OpenSession, scratch: Path
+    start_worker: StartWorker, scratch: Path
 ) -> None:
     (scratch / "elsewhere").mkdir()
     (scratch / "elsewhere" / "framework.py").write_text("def load():\n    open('prompts/guest.md').read()\n")
     environment = {"PYTHONPATH": str(scratch / "elsewhere")}
     system = await start_worker(ADAPTER, preload=["framework:load"], environment=environment)
     await system.watch_reads()
-    await run(system, open_session, "pass")
+    await run(system, "pass")
     assert system.reads.of("pass") == {"assistant.py", "prompts/guest.md"}
 
 
@@ -126,11 +124,11 @@ HOSTILE = (
 
 @pytest.mark.usefixtures("given")
 async def test_what_the_hook_does_not_see_is_dated_by_the_kernel_and_other_files_are_never_named(
-    start_worker: StartWorker, open_session: OpenSession
+    start_worker: StartWorker,
 ) -> None:
     system = await start_worker(ADAPTER)
     await system.watch_reads()
-    await run(system, open_session, *HOSTILE)
+    await run(system, *HOSTILE)
     read = [system.reads.of(code) for code in HOSTILE]
     assert read[:2] == [{"assistant.py", "prompts/guest.md"}, {"prompts/guest.md"}]
     assert all(files <= {"assistant.py", "helper.py", "prompts/guest.md"} for files in read)
@@ -138,7 +136,7 @@ async def test_what_the_hook_does_not_see_is_dated_by_the_kernel_and_other_files
 
 @pytest.mark.usefixtures("given")
 async def test_a_scenario_has_what_was_accessed_while_it_ran_and_no_scenario_reported(
-    start_worker: StartWorker, open_session: OpenSession
+    start_worker: StartWorker,
 ) -> None:
     system = await start_worker(
         """
@@ -165,9 +163,7 @@ async def test_a_scenario_has_what_was_accessed_while_it_ran_and_no_scenario_rep
     assert system.reads.of("third") == {"assistant.py"}
 
 
-async def test_a_system_in_another_language_is_watched_by_times_of_access(
-    open_session: OpenSession, given: Path
-) -> None:
+async def test_a_system_in_another_language_is_watched_by_times_of_access(given: Path) -> None:
     answer = r'{"text": "x"}'
     script = f"while read -r line; do cat prompts/guest.md >&2; echo '{answer}'; done\n"
     (given / "system.sh").write_text(script)

@@ -16,10 +16,9 @@ import pytest
 import ratiba_action
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Turn
-from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.worker import kernel
-from tests.systems.workers import worker_system
+from tests.systems.workers import open_session, worker_system
 
 HERE = Path(__file__).parent
 OTHER_USER = 1001
@@ -154,9 +153,7 @@ def test_a_worker_of_the_same_plain_user_cannot_read_the_gate(place: Path) -> No
     assert found["uid"] == found["gate_uid"] != 0
 
 
-def test_the_gates_own_interpreter_that_no_other_user_can_reach_runs_as_that_user_and_root_says_so(
-    place: Path,
-) -> None:
+def test_the_gates_own_interpreter_that_no_other_user_can_reach_runs_as_that_user_and_root_says_so(place: Path) -> None:
     """Such as one in root's home: its worker has no capabilities, and that is the last resort."""
     root = os.geteuid() == 0
     hidden = place / "hidden"
@@ -187,7 +184,7 @@ async def test_a_configured_interpreter_never_ends_the_separation_of_users(place
 
 
 async def test_a_conversation_cannot_read_the_memory_or_environment_of_another(
-    start_worker: Callable[..., Awaitable[WorkerSystem]], open_session: Callable[..., Awaitable[WorkerSession]]
+    start_worker: Callable[..., Awaitable[WorkerSystem]],
 ) -> None:
     system = await start_worker("""
         import os
@@ -233,7 +230,7 @@ from ratiba_action.model.scenario import Turn
 from ratiba_action.settings.environment import protect_process
 from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
-from tests.systems.workers import worker_system
+from tests.systems.workers import open_session, worker_system
 before = os.stat(f"/proc/{os.getpid()}/environ").st_uid
 protected = protect_process()
 import resource

@@ -14,13 +14,11 @@ import pytest
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.setup_command import SharedSetups
-from ratiba_action.systems.worker_session import WorkerSession
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.systems.workplace import Use
 from ratiba_action.worker import landlock
-from tests.systems.workers import worker_system
+from tests.systems.workers import open_session, worker_system
 
-OpenSession = Callable[..., Awaitable[WorkerSession]]
 StartArm = Callable[..., Awaitable[WorkerSystem]]
 
 ADAPTER = """\
@@ -73,7 +71,7 @@ async def start_arm(tmp_path: Path, scratch: Path) -> AsyncIterator[StartArm]:
         await system.close()
 
 
-async def output(open_session: OpenSession, system: WorkerSystem, code: str) -> Any:
+async def output(system: WorkerSystem, code: str) -> Any:
     session = await open_session(system)
     try:
         return json.loads((await session.send(Turn(user=code))).text)
@@ -81,15 +79,15 @@ async def output(open_session: OpenSession, system: WorkerSystem, code: str) -> 
         await session.close()
 
 
-async def marks(open_session: OpenSession, *systems: WorkerSystem) -> list[str]:
-    return [await output(open_session, one, "said = open('env/mark').read()") for one in systems]
+async def marks(*systems: WorkerSystem) -> list[str]:
+    return [await output(one, "said = open('env/mark').read()") for one in systems]
 
 
-async def test_equal_files_are_set_up_once(start_arm: StartArm, open_session: OpenSession) -> None:
+async def test_equal_files_are_set_up_once(start_arm: StartArm) -> None:
     head = await start_arm("head", LOCK | {"other.py": "head"})
     base = await start_arm("base", LOCK | {"other.py": "base"})
     judges = await start_arm("head", LOCK, use=Use.JUDGING)
-    one, other, third = await marks(open_session, head, base, judges)
+    one, other, third = await marks(head, base, judges)
     assert one == other == third
 
 
@@ -114,32 +112,30 @@ async def test_set_up_fails_once_for_all(start_arm: StartArm, meeting_place: Pat
     ids=["one byte", "command", "interpreter", "variable", "setting", "no setting"],
 )
 async def test_whatever_differs_is_set_up_for_itself(
-    start_arm: StartArm, open_session: OpenSession, files: dict[str, str], options: dict[str, Any]
+    start_arm: StartArm, files: dict[str, str], options: dict[str, Any]
 ) -> None:
     head = await start_arm("head", LOCK | files, **options)
     base = await start_arm("base", LOCK)
-    one, other = await marks(open_session, head, base)
+    one, other = await marks(head, base)
     assert one != other
 
 
-async def test_a_file_that_may_be_executed_is_another(
-    start_arm: StartArm, open_session: OpenSession, tmp_path: Path
-) -> None:
+async def test_a_file_that_may_be_executed_is_another(start_arm: StartArm, tmp_path: Path) -> None:
     base = await start_arm("base", LOCK)
     (tmp_path / "head").mkdir()
     (tmp_path / "head" / "requirements.txt").touch(0o755)
     head = await start_arm("head", LOCK)
-    one, other = await marks(open_session, head, base)
+    one, other = await marks(head, base)
     assert one != other
 
 
-async def test_set_up_sees_the_declared_files_alone(start_arm: StartArm, open_session: OpenSession) -> None:
+async def test_set_up_sees_the_declared_files_alone(start_arm: StartArm) -> None:
     files = LOCK | {"setup.py": "", "more/b.txt": "b", "more/c.txt": "c"}
     script = (
         "seen=$(find . -type f | sort) && mkdir env && echo $seen >env/seen && mkdir more/made && echo 1 >more/made/it"
     )
     system = await start_arm("head", files, script, setup_reads=["requirements.txt", "more/b.txt"])
-    seen = await output(open_session, system, "said = [open('env/seen').read().split(), open('more/made/it').read()]")
+    seen = await output(system, "said = [open('env/seen').read().split(), open('more/made/it').read()]")
     assert seen == [["./more/b.txt", "./requirements.txt"], "1\n"]
 
 
@@ -167,19 +163,17 @@ async def test_a_hard_link_to_a_file_outside_is_refused(start_arm: StartArm, mee
     assert (meeting_place / "outside").stat().st_mode & 0o200, "nothing of it was changed"
 
 
-async def test_hard_links_within_the_folder_work(start_arm: StartArm, open_session: OpenSession) -> None:
+async def test_hard_links_within_the_folder_work(start_arm: StartArm) -> None:
     cached = 'mkdir "$HOME/cache" env/b && echo 1 >"$HOME/cache/a" && ln "$HOME/cache/a" env/b/a && ln env/b/a env/c'
     system = await start_arm("head", LOCK, f"{UNIQUE} && {cached}")
-    assert await output(open_session, system, "said = open('env/c').read()") == "1\n"
+    assert await output(system, "said = open('env/c').read()") == "1\n"
 
 
-async def test_a_folder_that_set_up_closed_hides_nothing_from_the_comparison(
-    start_arm: StartArm, open_session: OpenSession
-) -> None:
+async def test_a_folder_that_set_up_closed_hides_nothing_from_the_comparison(start_arm: StartArm) -> None:
     closed = "mkdir env/closed && touch env/closed/file && chmod 111 env/closed"
     system = await start_arm("head", LOCK, f"{UNIQUE} && {closed}")
     look = "said = [os.stat('env/closed').st_mode & 0o777, os.listdir('env/closed')]"
-    assert await output(open_session, system, look) == [0o555, ["file"]]
+    assert await output(system, look) == [0o555, ["file"]]
 
 
 async def test_a_name_that_the_system_has_too_is_refused(start_arm: StartArm) -> None:
@@ -226,31 +220,27 @@ def tried(attack: str) -> str:
 
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 @pytest.mark.skipif(not landlock.version(), reason="needs a kernel with Landlock")
-async def test_the_system_is_refused_every_change_of_it(
-    start_arm: StartArm, open_session: OpenSession, attack: str
-) -> None:
+async def test_the_system_is_refused_every_change_of_it(start_arm: StartArm, attack: str) -> None:
     head, base = await start_arm("head", LOCK), await start_arm("base", LOCK)
-    before = await marks(open_session, base)
-    assert await output(open_session, head, tried(attack)) == "refused"
-    assert await marks(open_session, base) == before
+    before = await marks(base)
+    assert await output(head, tried(attack)) == "refused"
+    assert await marks(base) == before
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root has other users to run as")
-async def test_a_system_of_another_user_is_refused_a_change_of_modes_and_times_too(
-    start_arm: StartArm, open_session: OpenSession
-) -> None:
+async def test_a_system_of_another_user_is_refused_a_change_of_modes_and_times_too(start_arm: StartArm) -> None:
     arms = [await start_arm(name, LOCK, python="/usr/bin/python3") for name in ("head", "base")]
-    own = [await output(open_session, one, "said = [os.getuid(), os.stat('env/mark').st_uid]") for one in arms]
+    own = [await output(one, "said = [os.getuid(), os.stat('env/mark').st_uid]") for one in arms]
     assert len({uid for uid, _ in own} | {0}) == len(own) + 1, "each side has a user of its own, and none is root"
     assert {owner for _, owner in own} == {0}
     for attack in (*ATTACKS.values(), "os.chmod('env/mark', 0)", "os.utime('env/mark', (1, 1))"):
-        assert await output(open_session, arms[0], tried(attack)) == "refused", attack
-    one, other = await marks(open_session, *arms)
+        assert await output(arms[0], tried(attack)) == "refused", attack
+    one, other = await marks(*arms)
     assert one == other
 
 
 async def test_a_process_that_set_up_leaves_behind_writes_nothing_afterwards(
-    start_arm: StartArm, open_session: OpenSession, meeting_place: Path
+    start_arm: StartArm, meeting_place: Path
 ) -> None:
     alive = meeting_place / "alive"
     daemon = (
@@ -259,10 +249,10 @@ async def test_a_process_that_set_up_leaves_behind_writes_nothing_afterwards(
         f"until test -s {alive}; do sleep 0.01; done"
     )
     head = await start_arm("head", LOCK, daemon)
-    (first,) = await marks(open_session, head)
+    (first,) = await marks(head)
     size = alive.stat().st_size
     assert "x" in first, "it ran beside set-up"
-    assert await marks(open_session, head) == [first]
+    assert await marks(head) == [first]
     assert alive.stat().st_size == size
     with pytest.raises(ProcessLookupError):
         _signal_writers(alive)
@@ -333,7 +323,7 @@ async def test_a_change_that_no_rule_kept_off_is_seen(
 
 @pytest.mark.skipif(not landlock.version(), reason="needs Landlock, which keeps a process of the gate's own user out")
 async def test_neither_set_up_nor_the_system_writes_to_what_the_gate_runs_by(
-    start_arm: StartArm, open_session: OpenSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    start_arm: StartArm, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the gate's own user, who owns what a plain user has installed: the gate reads some modules much later."""
     packages = tmp_path / "packages"
@@ -348,7 +338,7 @@ async def test_neither_set_up_nor_the_system_writes_to_what_the_gate_runs_by(
         system = await start_arm(
             "head", LOCK, f"set +e; : >written; {script}; true", setup_reads=None, uid=os.geteuid()
         )
-        assert await output(open_session, system, code) == [""]
+        assert await output(system, code) == [""]
     finally:
         remove(names)
 

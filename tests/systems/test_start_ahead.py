@@ -10,8 +10,7 @@ import pytest
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.scenario import Turn
 from ratiba_action.systems.worker_system import WorkerSystem
-from tests.systems.conftest import OpenSession
-from tests.systems.workers import worker_system
+from tests.systems.workers import open_session, worker_system
 
 pytestmark = pytest.mark.processes
 
@@ -51,9 +50,7 @@ async def arms(make_arm: MakeArm, base: dict[str, Any], head: dict[str, Any]) ->
     return systems
 
 
-async def test_the_change_runs_in_the_fork_server_that_was_started_ahead(
-    make_arm: MakeArm, open_session: OpenSession
-) -> None:
+async def test_the_change_runs_in_the_fork_server_that_was_started_ahead(make_arm: MakeArm) -> None:
     base, head = await arms(make_arm, {"environment": {"TZ": "UTC"}}, {"environment": {"TZ": "UTC"}})
     await head.start_ahead(base)
     ahead = head.guardian

@@ -1,7 +1,6 @@
 """A test of pytest in the worker: what it does to itself is its failure alone, and nothing that was not run passes."""
 
 import re
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +16,8 @@ from ratiba_action.model.values import JsonObject
 from ratiba_action.suite.team_tests import files_of_checkout, find_tests
 from ratiba_action.systems.worker_system import WorkerSystem
 from ratiba_action.systems.workplace import Use
+from tests.systems.conftest import StartWorker
 
-StartWorker = Callable[..., Awaitable[WorkerSystem]]
 ADAPTER = "class Adapter: pass\n"
 PRELOAD = ("ratiba_worker.adapters.pytest_plugins:load",)
 TENANT = Tenant("7d0c", "test_tenant", "postgresql://role:pass%20phrase@localhost:5432/db")

@@ -4,8 +4,6 @@ import asyncio
 import gc
 import json
 import os
-import textwrap
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,33 +11,32 @@ import pytest
 
 from ratiba_action.errors import WorkerError
 from ratiba_action.model.conversation import Reply, SystemEvent, ToolCall
-from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Turn
-from ratiba_action.systems.worker_session import WorkerSession
-from ratiba_action.systems.worker_system import WorkerSystem
-from tests.systems.workers import worker_system
-
-StartWorker = Callable[..., Awaitable[WorkerSystem]]
-OpenSession = Callable[..., Awaitable[WorkerSession]]
+from tests.systems.conftest import StartWorker
+from tests.systems.workers import TENANT, answer_of, open_session, worker_system
 
 
 def entries(folder: Path) -> list[str]:
     return [path.name for path in folder.iterdir()]
 
 
-ECHO = """
-    class Adapter:
-        def open(self, context):
-            self.context = context
-            return self
-        def send(self, message):
-            return {"text": message[::-1]}
+def says(expression: str, imports: str = "json, os") -> str:
+    """An adapter that answers with the value of an expression."""
+    return f"""
+import {imports}
+class Adapter:
+    def open(self, context):
+        self.context = context
+        return self
+    def send(self, message):
+        return {{"text": {expression}}}
 """
 
 
-async def test_a_reply_carries_text_state_payment_tool_calls_and_events(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+ECHO = says("message[::-1]")
+
+
+async def test_a_reply_carries_text_state_payment_tool_calls_and_events(start_worker: StartWorker) -> None:
     system = await start_worker("""
         class Adapter:
             async def open(self, context):
@@ -63,27 +60,15 @@ async def test_a_reply_carries_text_state_payment_tool_calls_and_events(
     )
 
 
-async def test_open_is_given_the_scenario_and_its_tenant(
-    start_worker: StartWorker, open_session: OpenSession, tenant: Tenant
-) -> None:
-    system = await start_worker("""
-        import json
-        class Adapter:
-            def open(self, context):
-                self.context = context
-                return self
-            def send(self, message):
-                now = self.context.now
-                return {"text": json.dumps({**vars(self.context), "now": now.isoformat()})}
-    """)
-    session = await open_session(system)
-    context = json.loads((await session.send(Turn(user="?"))).text)
+async def test_open_is_given_the_scenario_and_its_tenant(start_worker: StartWorker) -> None:
+    system = await start_worker(says("json.dumps({**vars(self.context), 'now': self.context.now.isoformat()})"))
+    context = json.loads(await answer_of(system))
     assert len(context.pop("conversation_id")) == 36
     assert context == {
         "scenario_id": "spa",
-        "tenant_id": tenant.id,
-        "schema": tenant.schema,
-        "database_url": tenant.dsn,
+        "tenant_id": TENANT.id,
+        "schema": TENANT.schema,
+        "database_url": TENANT.dsn,
         "now": "2026-04-25T07:00:00+00:00",
         "timezone": None,
         "language": "sw",
@@ -94,56 +79,32 @@ async def test_open_is_given_the_scenario_and_its_tenant(
     }
 
 
-async def test_the_environment_is_an_allow_list_and_what_was_given_by_value(
-    start_worker: StartWorker, open_session: OpenSession, tenant: Tenant
-) -> None:
-    system = await start_worker(
-        """
-        import json, os
-        class Adapter:
-            def open(self, context):
-                return self
-            def send(self, message):
-                return {"text": json.dumps(dict(os.environ))}
-        """,
-        environment={"TZ": "Africa/Nairobi", "FLAG": "on"},
-    )
-    session = await open_session(system, ANTHROPIC_BASE_URL="http://localhost:1")
-    seen = json.loads((await session.send(Turn(user="?"))).text)
+async def test_the_environment_is_an_allow_list_and_what_was_given_by_value(start_worker: StartWorker) -> None:
+    given = {"TZ": "Africa/Nairobi", "FLAG": "on"}
+    system = await start_worker(says("json.dumps(dict(os.environ))"), environment=given)
+    seen = json.loads(await answer_of(system, ANTHROPIC_BASE_URL="http://localhost:1"))
     basics = {"PATH", "LANG", "HOME", "TMPDIR", "SSL_CERT_FILE", "SSL_CERT_DIR"}
     unexpected = {name for name in seen if not name.startswith("LC_")} - basics
     assert unexpected == {"TZ", "FLAG", "DATABASE_URL", "ANTHROPIC_BASE_URL"}
-    assert (seen["TZ"], seen["DATABASE_URL"]) == ("Africa/Nairobi", tenant.dsn)
+    assert (seen["TZ"], seen["DATABASE_URL"]) == ("Africa/Nairobi", TENANT.dsn)
     assert seen["HOME"] != os.environ.get("HOME")
 
 
 async def test_keys_that_the_configuration_gives_for_other_services_of_aws_come_before_the_gateways(
-    start_worker: StartWorker, open_session: OpenSession
+    start_worker: StartWorker,
 ) -> None:
-    system = await start_worker(
-        """
-        import os
-        class Adapter:
-            def open(self, context):
-                return self
-            def send(self, message):
-                return {"text": os.environ["AWS_ACCESS_KEY_ID"] + " " + os.environ["AWS_SECRET_ACCESS_KEY"]}
-        """,
-        environment={"AWS_ACCESS_KEY_ID": "local-s3"},
-    )
-    session = await open_session(system, AWS_ACCESS_KEY_ID="token", AWS_SECRET_ACCESS_KEY="token")
-    assert (await session.send(Turn(user="?"))).text == "local-s3 token"
+    shown = says("os.environ['AWS_ACCESS_KEY_ID'] + ' ' + os.environ['AWS_SECRET_ACCESS_KEY']")
+    system = await start_worker(shown, environment={"AWS_ACCESS_KEY_ID": "local-s3"})
+    assert await answer_of(system, AWS_ACCESS_KEY_ID="token", AWS_SECRET_ACCESS_KEY="token") == "local-s3 token"
 
 
-async def test_an_event_goes_to_deliver(start_worker: StartWorker, open_session: OpenSession) -> None:
-    system = await start_worker(ECHO + "        def deliver(self, event): return {'text': event['rail']}")
+async def test_an_event_goes_to_deliver(start_worker: StartWorker) -> None:
+    system = await start_worker(ECHO + "    def deliver(self, event): return {'text': event['rail']}")
     session = await open_session(system)
     assert (await session.send(Turn(event={"type": "payment_callback", "rail": "mpesa"}))).text == "mpesa"
 
 
-async def test_an_event_for_an_adapter_without_deliver_is_named(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_an_event_for_an_adapter_without_deliver_is_named(start_worker: StartWorker) -> None:
     session = await open_session(await start_worker(ECHO))
     with pytest.raises(WorkerError, match=r"has no method deliver\(\)"):
         await session.send(Turn(event={"type": "payment_callback"}))
@@ -151,7 +112,7 @@ async def test_an_event_for_an_adapter_without_deliver_is_named(
 
 @pytest.mark.parametrize("value", [float("nan"), datetime(2026, 4, 25, tzinfo=UTC)])
 async def test_an_event_that_is_not_json_is_an_error_and_the_conversation_goes_on(
-    start_worker: StartWorker, open_session: OpenSession, value: object
+    start_worker: StartWorker, value: object
 ) -> None:
     session = await open_session(await start_worker(ECHO))
     with pytest.raises(WorkerError, match=r"what deliver\(\) is to be given cannot be sent"):
@@ -159,32 +120,20 @@ async def test_an_event_that_is_not_json_is_an_error_and_the_conversation_goes_o
     assert (await session.send(Turn(user="ab"))).text == "ba"
 
 
-async def test_a_traceback_shows_the_adapters_own_lines_only(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
-    session = await open_session(await start_worker(ECHO.replace("message[::-1]", "1 / 0")))
+async def test_a_traceback_shows_the_adapters_own_lines_only(start_worker: StartWorker) -> None:
+    session = await open_session(await start_worker(says("1 / 0")))
     with pytest.raises(WorkerError, match="raised ZeroDivisionError: division by zero") as caught:
         await session.send(Turn(user="?"))
     frames = [line for line in caught.value.problem.splitlines() if line.strip().startswith("File ")]
     assert [frame.split('"')[1] for frame in frames] == ["assistant.py"]
 
 
-async def test_garbage_is_collected_as_the_system_is_used_to(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
-    system = await start_worker("""
-        import gc
-        class Adapter:
-            def open(self, context):
-                return self
-            def send(self, message):
-                return {"text": f"{gc.isenabled()} {gc.get_threshold()}"}
-    """)
-    session = await open_session(system)
-    assert (await session.send(Turn(user="?"))).text == f"True {gc.get_threshold()}"
+async def test_garbage_is_collected_as_the_system_is_used_to(start_worker: StartWorker) -> None:
+    system = await start_worker(says("f'{gc.isenabled()} {gc.get_threshold()}'", "gc"))
+    assert await answer_of(system) == f"True {gc.get_threshold()}"
 
 
-async def test_one_event_loop_lasts_for_the_conversation(start_worker: StartWorker, open_session: OpenSession) -> None:
+async def test_one_event_loop_lasts_for_the_conversation(start_worker: StartWorker) -> None:
     system = await start_worker("""
         import asyncio
         class Adapter:
@@ -194,26 +143,18 @@ async def test_one_event_loop_lasts_for_the_conversation(start_worker: StartWork
             async def send(self, message):
                 return {"text": str(self.loop is asyncio.get_running_loop())}
     """)
-    session = await open_session(system)
-    assert (await session.send(Turn(user="?"))).text == "True"
+    assert await answer_of(system) == "True"
 
 
-async def test_a_synchronous_adapter_may_run_a_loop_of_its_own(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_a_synchronous_adapter_may_run_a_loop_of_its_own(start_worker: StartWorker) -> None:
     system = await start_worker(
-        ECHO.replace("message[::-1]", "__import__('asyncio').run(self.late())")
-        + "        async def late(self): return 'late'"
+        says("__import__('asyncio').run(self.late())") + "    async def late(self): return 'late'"
     )
-    session = await open_session(system)
-    assert (await session.send(Turn(user="?"))).text == "late"
+    assert await answer_of(system) == "late"
 
 
-async def test_half_a_surrogate_pair_becomes_the_replacement_character(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
-    session = await open_session(await start_worker(ECHO.replace("message[::-1]", r"'a\ud83d b'")))
-    assert (await session.send(Turn(user="?"))).text == "a\ufffd b"
+async def test_half_a_surrogate_pair_becomes_the_replacement_character(start_worker: StartWorker) -> None:
+    assert await answer_of(await start_worker(says(r"'a\ud83d b'"))) == "a\ufffd b"
 
 
 async def test_migrate_is_given_the_address_as_argument_and_as_variable(start_worker: StartWorker) -> None:
@@ -228,9 +169,7 @@ async def test_migrate_is_given_the_address_as_argument_and_as_variable(start_wo
     assert "in migrate" in caught.value.problem
 
 
-async def test_clients_of_models_can_be_made_when_a_module_is_imported(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_clients_of_models_can_be_made_when_a_module_is_imported(start_worker: StartWorker) -> None:
     system = await start_worker("""
         from anthropic import Anthropic
         from openai import OpenAI
@@ -246,13 +185,10 @@ async def test_clients_of_models_can_be_made_when_a_module_is_imported(
     await system.migrate("")
     with pytest.raises(WorkerError, match=r"127\.0\.0\.1:9/v1/', 'http://127\.0\.0\.1:9"):
         await system.migrate("postgresql://u@h/db")
-    session = await open_session(system, OPENAI_API_KEY="one", ANTHROPIC_API_KEY="two")
-    assert (await session.send(Turn(user="?"))).text == "one two"
+    assert await answer_of(system, OPENAI_API_KEY="one", ANTHROPIC_API_KEY="two") == "one two"
 
 
-async def test_passwords_and_tokens_are_hidden_in_messages(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_passwords_and_tokens_are_hidden_in_messages(start_worker: StartWorker) -> None:
     system = await start_worker("""
         import os
         class Adapter:
@@ -267,7 +203,7 @@ async def test_passwords_and_tokens_are_hidden_in_messages(
     assert "pass phrase" not in str(caught.value)
 
 
-async def test_sixteen_conversations_at_once_do_not_mix(start_worker: StartWorker, open_session: OpenSession) -> None:
+async def test_sixteen_conversations_at_once_do_not_mix(start_worker: StartWorker) -> None:
     system = await start_worker(ECHO)
     sessions = await asyncio.gather(*(open_session(system, f"scenario_{number}") for number in range(16)))
     replies = await asyncio.gather(*(s.send(Turn(user=f"habari {n}")) for n, s in enumerate(sessions)))
@@ -275,9 +211,7 @@ async def test_sixteen_conversations_at_once_do_not_mix(start_worker: StartWorke
     await asyncio.gather(*(session.close() for session in sessions))
 
 
-async def test_a_module_that_one_conversation_writes_is_found_by_the_next_one(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_a_module_that_one_conversation_writes_is_found_by_the_next_one(start_worker: StartWorker) -> None:
     system = await start_worker(
         """
         from pathlib import Path
@@ -301,12 +235,11 @@ async def test_a_module_that_one_conversation_writes_is_found_by_the_next_one(
 
 
 async def test_set_up_runs_in_the_copy_and_leaves_the_workspace_alone(
-    start_worker: StartWorker, open_session: OpenSession, tmp_path: Path
+    start_worker: StartWorker, tmp_path: Path
 ) -> None:
     setup = ["/bin/sh", "-c", "echo 'WORD = 1' > made.py"]
-    system = await start_worker(ECHO.replace("message[::-1]", "str(__import__('made').WORD)"), setup=setup)
-    session = await open_session(system)
-    assert (await session.send(Turn(user="?"))).text == "1"
+    system = await start_worker(says("str(__import__('made').WORD)"), setup=setup)
+    assert await answer_of(system) == "1"
     assert [path.name for path in (tmp_path / "system").iterdir()] == ["assistant.py"]
 
 
@@ -326,16 +259,14 @@ async def test_a_set_up_that_hangs_is_ended(start_worker: StartWorker) -> None:
         await start_worker(ECHO, setup=["/bin/sh", "-c", "sleep 1000"], setup_timeout_seconds=1)
 
 
-async def test_a_framework_that_cannot_be_preloaded_is_a_warning(
-    start_worker: StartWorker, open_session: OpenSession
-) -> None:
+async def test_a_framework_that_cannot_be_preloaded_is_a_warning(start_worker: StartWorker) -> None:
     system = await start_worker(ECHO, preload=["json", "no_such_framework"])
     assert any("cannot preload 'no_such_framework'" in warning for warning in system.warnings)
-    assert (await (await open_session(system)).send(Turn(user="ab"))).text == "ba"
+    assert await answer_of(system, "ab") == "ba"
 
 
 async def test_a_known_library_is_imported_before_the_adapter_and_not_the_adapter_itself(
-    start_worker: StartWorker, open_session: OpenSession
+    start_worker: StartWorker,
 ) -> None:
     source = """
         import os, sys
@@ -347,7 +278,7 @@ async def test_a_known_library_is_imported_before_the_adapter_and_not_the_adapte
         IMPORTED_BY = os.getpid()
         """
     system = await start_worker(source)
-    assert (await (await open_session(system)).send(Turn(user="ab"))).text == "True True"
+    assert await answer_of(system, "ab") == "True True"
 
 
 @pytest.mark.parametrize("python", ["no-such-python", "/no/such/python", "/bin/false"])
@@ -362,9 +293,7 @@ async def test_an_adapter_that_is_no_import_string_is_refused(tmp_path: Path, ad
         await worker_system(tmp_path, adapter).start()
 
 
-async def test_nothing_of_the_worker_is_left_after_close(
-    start_worker: StartWorker, open_session: OpenSession, scratch: Path
-) -> None:
+async def test_nothing_of_the_worker_is_left_after_close(start_worker: StartWorker, scratch: Path) -> None:
     system = await start_worker(ECHO, scratch=scratch)
     await open_session(system)
     assert len(entries(scratch)) == 1
@@ -374,18 +303,18 @@ async def test_nothing_of_the_worker_is_left_after_close(
 
 
 async def test_a_system_beside_another_runs_its_own_files_and_the_first_one_stays_as_it_is(
-    start_worker: StartWorker, open_session: OpenSession, tmp_path: Path, scratch: Path
+    start_worker: StartWorker, tmp_path: Path, scratch: Path
 ) -> None:
-    noted = ECHO.replace("message[::-1]", "open('note.txt').read() + __file__")
+    noted = says("open('note.txt').read() + __file__")
     first = await start_worker(noted, scratch=scratch)
     other = tmp_path / "other"
     other.mkdir()
-    (other / "assistant.py").write_text(textwrap.dedent(noted).replace("open('", "'other: ' + open('"))
+    (other / "assistant.py").write_text(noted.replace("open('", "'other: ' + open('"))
     for folder, text in ((other, "one "), (tmp_path / "system", "two ")):
         (folder / "note.txt").write_text(text)
     beside = worker_system(other, beside=first)
     await beside.start()
-    answer = (await (await open_session(beside)).send(Turn(user="?"))).text
+    answer = await answer_of(beside)
     assert answer.startswith("other: one ")
     folder = Path(answer.split()[-1]).parent
     assert folder.is_relative_to(scratch)
@@ -396,11 +325,11 @@ async def test_a_system_beside_another_runs_its_own_files_and_the_first_one_stay
 
 
 async def test_a_system_beside_another_has_a_home_and_temporary_files_of_its_own(
-    start_worker: StartWorker, open_session: OpenSession, tmp_path: Path, scratch: Path
+    start_worker: StartWorker, tmp_path: Path, scratch: Path
 ) -> None:
     shows = "' '.join([os.path.expanduser('~'), tempfile.gettempdir(), str(len(os.listdir(tempfile.gettempdir())))])"
     noting = f"({shows}, open(os.path.join(tempfile.gettempdir(), 'note'), 'w').close())[0]"
-    source = "import os, tempfile\n" + textwrap.dedent(ECHO.replace("message[::-1]", noting))
+    source = says(noting, "os, tempfile")
     first = await start_worker(source, scratch=scratch)
     other = tmp_path / "other"
     other.mkdir()
@@ -408,7 +337,7 @@ async def test_a_system_beside_another_has_a_home_and_temporary_files_of_its_own
     beside = worker_system(other, beside=first)
     await beside.start()
     try:
-        answers = [(await (await open_session(each)).send(Turn(user="?"))).text.split() for each in (first, beside)]
+        answers = [(await answer_of(each)).split() for each in (first, beside)]
         (home, temporary, found), (other_home, other_temporary, other_found) = answers
         assert (found, other_found) == ("0", "0")
         assert len({home, temporary, other_home, other_temporary}) == 4
@@ -418,26 +347,26 @@ async def test_a_system_beside_another_has_a_home_and_temporary_files_of_its_own
 
 
 async def test_a_system_beside_another_with_a_set_up_command_has_a_fork_server_of_its_own(
-    start_worker: StartWorker, open_session: OpenSession, tmp_path: Path
+    start_worker: StartWorker, tmp_path: Path
 ) -> None:
-    source = ECHO.replace("message[::-1]", "open('made.txt').read()")
+    source = says("open('made.txt').read()")
     setup = ["/bin/sh", "-c", "cat word.txt > made.txt"]
     for name in ("system", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "word.txt").write_text(name)
-    (tmp_path / "other" / "assistant.py").write_text(textwrap.dedent(source))
+    (tmp_path / "other" / "assistant.py").write_text(source)
     first = await start_worker(source, setup=setup)
     beside = worker_system(tmp_path / "other", setup=setup, beside=first)
     await beside.start()
     try:
         for system, text in ((first, "system"), (beside, "other")):
-            assert (await (await open_session(system)).send(Turn(user="?"))).text == text
+            assert await answer_of(system) == text
     finally:
         await beside.close()
 
 
 async def test_what_imports_asyncio_late_finds_the_loop_of_the_conversation(
-    tmp_path: Path, start_worker: StartWorker, open_session: OpenSession
+    tmp_path: Path, start_worker: StartWorker
 ) -> None:
     bot = tmp_path / "system" / "bot.py"
     bot.parent.mkdir()

@@ -19,7 +19,7 @@ PATH = os.environ["PATH"]
 
 @pytest.fixture
 def repository(tmp_path: Path) -> GitRepository:
-    return GitRepository(tmp_path / "checkout", PATH)
+    return GitRepository(tmp_path / "checkout")
 
 
 def opened(repository: GitRepository) -> Git:
@@ -118,7 +118,7 @@ def test_a_work_tree_beside_others_is_read(repository: GitRepository, tmp_path: 
 
 
 def test_a_submodule_can_be_the_checkout(repository: GitRepository, tmp_path: Path) -> None:
-    inner = GitRepository(tmp_path / "inner", PATH)
+    inner = GitRepository(tmp_path / "inner")
     commit = inner.commit({"a": "1"})
     repository.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.folder), "sub")
     git = Git(repository.folder / "sub", {"PATH": PATH})
@@ -127,7 +127,7 @@ def test_a_submodule_can_be_the_checkout(repository: GitRepository, tmp_path: Pa
 
 
 def test_ids_of_sha256_are_known(tmp_path: Path) -> None:
-    made = GitRepository(tmp_path / "checkout", PATH)
+    made = GitRepository(tmp_path / "checkout")
     (made.folder / ".git").rename(tmp_path / "old")
     made.git("init", "--quiet", "--object-format=sha256", "--initial-branch=main")
     made.commit({"a": "1"})
@@ -167,7 +167,7 @@ def test_a_commit_is_what_its_id_says_whatever_stands_in_its_place(
     elif how == "replaced blob":
         repository.git("replace", *repository.git("rev-parse", f"{base}:rules", f"{head}:rules").split())
     else:
-        other = GitRepository(tmp_path / "other", PATH)
+        other = GitRepository(tmp_path / "other")
         other.commit({"rules": "none"})
         (repository.folder / ".git/objects/info/alternates").write_text(f"{tmp_path}/other/.git/objects\n")
     git = opened(repository)

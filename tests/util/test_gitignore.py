@@ -31,7 +31,7 @@ PATHS = st.lists(NAMES, min_size=1, max_size=4).map("/".join)
 
 @pytest.fixture(scope="module")
 def oracle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return GitRepository(tmp_path_factory.mktemp("oracle"), os.environ["PATH"]).folder
+    return GitRepository(tmp_path_factory.mktemp("oracle")).folder
 
 
 def ignored_by_git(folder: Path, patterns: list[str], paths: list[str]) -> set[str]:

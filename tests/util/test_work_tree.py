@@ -18,7 +18,7 @@ LARGE = b"weights" * 1000
 
 @pytest.fixture
 def repository(tmp_path: Path) -> GitRepository:
-    return GitRepository(tmp_path / "checkout", PATH)
+    return GitRepository(tmp_path / "checkout")
 
 
 def opened(repository: GitRepository) -> Git:
@@ -176,7 +176,7 @@ def test_a_partial_clone_is_equal_to_its_commit(repository: GitRepository, tmp_p
 @pytest.fixture
 def outer(repository: GitRepository, tmp_path: Path) -> GitRepository:
     """A repository with a submodule at ``sub``."""
-    inner = GitRepository(tmp_path / "inner", PATH)
+    inner = GitRepository(tmp_path / "inner")
     inner.commit({"a": "1"})
     inner.commit({"a": "2"})
     repository.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.folder), "sub")

@@ -52,7 +52,7 @@ def script(name: str, tmp_path: Path, program: str, content: str, **variables: s
 
 @pytest.fixture
 def checkout(tmp_path: Path) -> GitRepository:
-    made = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    made = GitRepository(tmp_path / "checkout")
     made.commit({"scenarios/first.yaml": "id: first\n"})
     return made
 
@@ -101,7 +101,7 @@ def test_candidates_are_handed_over_however_the_promotion_ended_and_the_job_says
 
 
 def test_a_draft_is_opened_for_a_branch_of_its_own(checkout: GitRepository, tmp_path: Path) -> None:
-    remote = GitRepository(tmp_path / "remote", os.environ["PATH"])
+    remote = GitRepository(tmp_path / "remote")
     checkout.git("remote", "add", "origin", str(remote.folder))
     checkout.write({"scenarios/from_production/a.yaml": "id: a\n", "elsewhere.txt": "not a candidate"})
     done = script("Open a draft", tmp_path, "gh", GH, BASE="main", BRANCH="ratiba/candidates-1-1", GH_TOKEN="none")

@@ -28,7 +28,7 @@ def command(job: str, name: str) -> list[str]:
 def test_a_run_is_kept_and_stands_in_the_site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     remote, report = tmp_path / "owner/name", branch_run(0)
     subprocess.run(["git", "init", "--quiet", "--bare", str(remote)], check=True)
-    checkout = GitRepository(tmp_path / "checkout", os.environ["PATH"])
+    checkout = GitRepository(tmp_path / "checkout")
     checkout.commit({"README.md": "A system."})
     write_history(checkout.folder / "finished", [report], compressed=False)
     (checkout.folder / "finished/00000.json").rename(checkout.folder / "finished/results.json")

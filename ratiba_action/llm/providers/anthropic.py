@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import SplitResult
 
-from ratiba_action.llm.canonical_request import joined_text, last_text_of, lasting_fields, without_nulls
+from ratiba_action.llm.canonical_request import lasting_fields, without_nulls
 from ratiba_action.llm.providers.contents import SHARED_FIELDS, Allowed
 from ratiba_action.llm.wire_format import (
     EVENT_STREAM,
@@ -16,6 +16,7 @@ from ratiba_action.llm.wire_format import (
     WireFormat,
     event,
     joined,
+    joined_text,
     misshapen,
     refusal,
     require_end,
@@ -87,10 +88,6 @@ class Messages(Endpoint):
     def system_prompt(self, body: JsonObject) -> str:
         """The text of the ``system`` field."""
         return joined_text(body.get("system"))
-
-    def last_user_text(self, body: JsonObject) -> str:
-        """The text of the user's last message that has any; tool results have none."""
-        return last_text_of(body.get("messages"), "user")
 
     def tokens(self, usage: Mapping[str, Any]) -> Usage:
         """The input leaves out the cached tokens, and the sums what a compaction took before them."""

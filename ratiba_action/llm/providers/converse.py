@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import SplitResult, quote
 
-from ratiba_action.llm.canonical_request import joined_text, last_text_of, lasting_fields, without_nulls
+from ratiba_action.llm.canonical_request import lasting_fields, without_nulls
 from ratiba_action.llm.providers.contents import RequestContents
 from ratiba_action.llm.providers.converse_bounds import converse_contents
 from ratiba_action.llm.wire_format import (
@@ -23,6 +23,7 @@ from ratiba_action.llm.wire_format import (
     ShapedQuestion,
     WireFormat,
     joined,
+    joined_text,
     misshapen,
     refusal,
     require_end,
@@ -106,10 +107,6 @@ class Converse(Endpoint):
     def system_prompt(self, body: JsonObject) -> str:
         """The texts of the ``system`` field, one a line."""
         return joined_text(body.get("system"))
-
-    def last_user_text(self, body: JsonObject) -> str:
-        """The text of the user's last message that has any; results of tools have none."""
-        return last_text_of(body.get("messages"), "user")
 
     def has_given(self, answer: JsonObject) -> bool:
         """An answer does not call itself anything."""

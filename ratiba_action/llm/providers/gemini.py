@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 from urllib.parse import SplitResult, quote
 
-from ratiba_action.llm.canonical_request import last_text_of, lasting_fields, without_nulls
+from ratiba_action.llm.canonical_request import lasting_fields, without_nulls
 from ratiba_action.llm.providers.contents import RequestContents
 from ratiba_action.llm.providers.gemini_bounds import gemini_contents
 from ratiba_action.llm.wire_format import (
@@ -21,6 +21,7 @@ from ratiba_action.llm.wire_format import (
     WireFormat,
     event,
     joined,
+    last_user_text_of,
     misshapen,
     refusal,
     require_end,
@@ -118,11 +119,11 @@ class GenerateContent(Endpoint):
 
     def system_prompt(self, body: JsonObject) -> str:
         """The texts of the system instruction, one a line."""
-        return last_text_of(_messages([{**(body.get("systemInstruction") or {}), "role": "user"}]), "user")
+        return last_user_text_of(_messages([{**(body.get("systemInstruction") or {}), "role": "user"}]))
 
     def last_user_text(self, body: JsonObject) -> str:
         """The text of the user's last content that has any; results of functions have none."""
-        return last_text_of(_messages(body.get("contents") or []), "user")
+        return last_user_text_of(_messages(body.get("contents") or []))
 
     def comparable(self, body: JsonObject) -> JsonObject:
         """See ``Endpoint.comparable``."""

@@ -5,13 +5,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ratiba_action.llm.canonical_request import joined_text, last_text_of, lasting_fields, without_nulls
+from ratiba_action.llm.canonical_request import lasting_fields, without_nulls
 from ratiba_action.llm.providers.contents import SHARED_FIELDS, Allowed
 from ratiba_action.llm.wire_format import (
     EVENT_STREAM,
     Endpoint,
     Scripted,
     event,
+    joined_text,
 )
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject
@@ -150,10 +151,6 @@ class ChatCompletions(OpenAIEndpoint):
         """The texts of the system and developer messages, one a line."""
         messages = [message for message in body.get("messages", []) if isinstance(message, Mapping)]
         return "\n".join(joined_text(m.get("content")) for m in messages if m.get("role") in SYSTEM_ROLES)
-
-    def last_user_text(self, body: JsonObject) -> str:
-        """The text of the user's last message."""
-        return last_text_of(body.get("messages"), "user")
 
     def tokens(self, usage: Mapping[str, Any]) -> Usage:
         """See ``openai_tokens``."""

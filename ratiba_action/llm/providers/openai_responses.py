@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ratiba_action.llm.canonical_request import joined_text, last_text_of, lasting_fields
+from ratiba_action.llm.canonical_request import lasting_fields
 from ratiba_action.llm.providers.contents import Allowed
 from ratiba_action.llm.providers.openai_chat import (
     CREATED,
@@ -21,7 +21,7 @@ from ratiba_action.llm.providers.openai_chat import (
     text_blocks,
 )
 from ratiba_action.llm.providers.openai_stored import items_of
-from ratiba_action.llm.wire_format import EVENT_STREAM, BuiltInUse, Scripted, event
+from ratiba_action.llm.wire_format import EVENT_STREAM, BuiltInUse, Scripted, event, joined_text, last_user_text_of
 from ratiba_action.model.conversation import Usage
 from ratiba_action.model.values import JsonObject
 from ratiba_action.money.answer_usage import objects
@@ -100,7 +100,7 @@ class Responses(OpenAIEndpoint):
 
     def last_user_text(self, body: JsonObject) -> str:
         """The text of the user's last message."""
-        return last_text_of(items_of(body), "user")
+        return last_user_text_of(items_of(body))
 
     def tokens(self, usage: Mapping[str, Any]) -> Usage:
         """See ``openai_tokens``."""

@@ -14,6 +14,8 @@ from ratiba_action.privacy.identifiers import Identifier, find_identifiers, is_d
 from ratiba_action.privacy.masking import mask_secrets
 from ratiba_action.util.dsn import passwords_in
 
+_TEXT_KEYS = frozenset({"text", "content", "refusal"})
+
 
 @dataclass(frozen=True, slots=True)
 class ModelRecording:
@@ -43,6 +45,10 @@ class ModelRecording:
     usage_estimated: bool = False
     trial: int = 0
     inputs: JsonObject | None = field(default=None, repr=False, compare=False)
+
+    def texts(self) -> Iterator[str]:
+        """The texts of the answer, whichever of the providers' shapes it has."""
+        return _texts(self.response)
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,3 +245,13 @@ def _leaves(value: Any, name: str = "") -> Iterator[str]:
             yield from _leaves(item, name)
     elif isinstance(value, str | int) and not isinstance(value, bool):
         yield f"{name}: {value}" if name else str(value)
+
+
+def _texts(value: Any, key: str = "") -> Iterator[str]:
+    if isinstance(value, str):
+        yield from (value,) if key in _TEXT_KEYS else ()
+        return
+    parts = value.items() if isinstance(value, Mapping) else ((key, item) for item in value)
+    for name, part in parts:
+        if isinstance(part, str | Mapping | list):
+            yield from _texts(part, name)

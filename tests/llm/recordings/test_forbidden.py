@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.llm.recordings.lines import JudgeRecording, ModelRecording, Recording, find_forbidden
 from ratiba_action.llm.recordings.reader import read_recordings
-from ratiba_action.metrics.registry import metric_problems
 from ratiba_action.model.scenario import Customer, Expectation, ExpectedTool, FailureRule, Scenario, Turn
-from ratiba_action.suite.load import load_suite, read_scenario_files
 from tests.support.cases import NOW
+from tests.support.suites import suite_of
 
 PROJECT = Path(__file__).parents[3]
 SCENARIO = Scenario(
@@ -186,7 +184,7 @@ def test_no_finding_repeats_what_it_found(number: str, where: str) -> None:
 )
 def test_the_recordings_of_this_repository_hold_nothing_forbidden(repository: str, folder: str) -> None:
     root = PROJECT / repository
-    suite = load_suite(read_scenario_files(root, "scenarios"), metric_problems, validate_rule)
+    suite = suite_of(root)
     found = {one.id: find_forbidden(read_recordings(root / folder / f"{one.id}.jsonl"), one) for one in suite.scenarios}
     assert len(found) > 1
     assert {name: findings for name, findings in found.items() if findings} == {}

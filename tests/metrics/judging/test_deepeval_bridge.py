@@ -132,26 +132,30 @@ async def test_conversations_that_are_judged_at_once_keep_their_own_scores() -> 
     assert [(score.value, score.reason) for score in scores] == [(n / 8, f"number {n}") for n in range(8)]
 
 
+def loaded(tmp_path: Path, script: str, *path: Path, load: str = "load_deepeval_only", cwd: Path | None = None) -> str:
+    """What a process prints that loads DeepEval, by default as the one that judges does, and runs a script."""
+    script = (
+        "import os, sys, pathlib\n"
+        f"from ratiba_action.metrics.judging.deepeval_bridge import {load}\n"
+        "from tests.support.deepeval_settings import configure_deepeval\n"
+        "configure_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
+        f"finders = list(sys.meta_path)\n{load}()\n{script}"
+    )
+    folders = os.pathsep.join(map(str, (*path, Path(__file__).parents[3])))
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": folders, "HOME": str(tmp_path)}
+    command = [sys.executable, "-c", script, str(tmp_path / "home")]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, cwd=cwd)
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
 @pytest.mark.processes
 def test_a_planted_env_file_does_not_reach_the_environment_and_the_workspace_stays_clean(tmp_path: Path) -> None:
     workspace = tmp_path / "workspace"
     workspace.mkdir()
     (workspace / ".env").write_text("ANTHROPIC_BASE_URL=https://evil.example\n")
-    script = (
-        "import os, sys, pathlib\n"
-        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval\n"
-        "from tests.support.deepeval_settings import configure_deepeval\n"
-        "configure_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
-        "load_deepeval()\n"
-        "print(os.environ.get('ANTHROPIC_BASE_URL'), sorted(os.listdir('.')))\n"
-    )
-    root = Path(__file__).parents[3]
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(root), "HOME": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "home")],
-        cwd=workspace, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.stdout.strip() == "None ['.env']", done.stderr
+    script = "print(os.environ.get('ANTHROPIC_BASE_URL'), sorted(os.listdir('.')))\n"
+    assert loaded(tmp_path, script, load="load_deepeval", cwd=workspace) == "None ['.env']\n"
 
 
 @pytest.mark.processes
@@ -178,40 +182,12 @@ def test_no_module_of_metrics_or_judging_imports_deepeval_before_a_judged_metric
 @pytest.mark.processes
 def test_loading_leaves_out_libraries_that_the_gate_has_no_use_for_and_others_still_find_them(tmp_path: Path) -> None:
     script = (
-        "import os, sys, pathlib\n"
-        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval\n"
-        "from tests.support.deepeval_settings import configure_deepeval\n"
-        "configure_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
-        "finders = list(sys.meta_path)\n"
-        "load_deepeval()\n"
         "print({'anthropic', 'google.genai', 'redis'} & {*sys.modules}, sys.meta_path == finders)\n"
         "import anthropic, google.genai, redis\n"
         "print(anthropic.__name__, google.genai.__name__, redis.__name__)\n"
     )
-    root = Path(__file__).parents[3]
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(root), "HOME": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "home")],
-        env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    assert done.stdout.split() == ["set()", "True", "anthropic", "google.genai", "redis"], done.stderr
-
-
-def loaded_only(tmp_path: Path, script: str, *path: Path) -> str:
-    """What a process prints that loads DeepEval as the one that judges does, and runs a script."""
-    script = (
-        "import os, sys, pathlib\n"
-        "from ratiba_action.metrics.judging.deepeval_bridge import load_deepeval_only\n"
-        "from tests.support.deepeval_settings import configure_deepeval\n"
-        "configure_deepeval(os.environ, pathlib.Path(sys.argv[1]))\n"
-        "load_deepeval_only()\n" + script
-    )
-    folders = os.pathsep.join(map(str, (*path, Path(__file__).parents[3])))
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": folders, "HOME": str(tmp_path)}
-    command = [sys.executable, "-c", script, str(tmp_path / "home")]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert not done.returncode, done.stderr
-    return done.stdout
+    printed = loaded(tmp_path, script, load="load_deepeval")
+    assert printed.split() == ["set()", "True", "anthropic", "google.genai", "redis"]
 
 
 @pytest.mark.processes
@@ -223,7 +199,7 @@ def test_what_judges_has_no_client_of_a_model_or_a_service(tmp_path: Path) -> No
         "except openai.RateLimitError: print('taken')\n"
         "except ValueError: print(isinstance(1, requests.Session), deepeval.metrics.GEval.__name__)\n"
     )
-    assert loaded_only(tmp_path, script).splitlines() == ["empty False", "False GEval"]
+    assert loaded(tmp_path, script).splitlines() == ["empty False", "False GEval"]
 
 
 @pytest.mark.processes
@@ -234,7 +210,7 @@ def test_a_release_that_needs_its_clients_to_be_imported_is_imported_whole(tmp_p
     (package / "metrics.py").write_text("")
     (package / "test_case.py").write_text("")
     (package.parent / "openai.py").write_text("VERSION = '1.0'\n")
-    assert loaded_only(tmp_path, "import openai\nprint(openai.VERSION)\n", package.parent) == "1.0\n"
+    assert loaded(tmp_path, "import openai\nprint(openai.VERSION)\n", package.parent) == "1.0\n"
 
 
 def test_loading_returns_the_installed_release() -> None:

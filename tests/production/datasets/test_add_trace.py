@@ -9,11 +9,9 @@ import pytest
 
 pytest.importorskip("langfuse", reason="needs the extra 'langfuse'")
 
-from ratiba_action.checks.failure_rules import validate_rule
 from ratiba_action.main import run
-from ratiba_action.metrics.registry import metric_problems
-from ratiba_action.suite.load import load_suite, read_scenario_files
 from tests.support.langfuse_server import LangfuseState, TakenSpan, langfuse_server
+from tests.support.suites import suite_of
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 SECOND = 1_000_000_000
@@ -50,11 +48,7 @@ class Project:
         self.state = state
         self.folder = folder
         self._printed = printed
-        self._environment = {
-            "RATIBA_LANGFUSE_HOST": host,
-            "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
-            "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
-        }
+        self._environment = state.environment(host)
 
     def trace(self, vertical: str = "spa", **metadata: str) -> None:
         reported = {"tenant_id": "nairobi-spa", "vertical": vertical, "customer_name": "Wanjiku Kamau", **metadata}
@@ -184,7 +178,7 @@ def test_a_case_of_two_turns_is_pulled_with_what_was_said_before_and_pushed_agai
     assert project.do("add-trace", TRACE, "--expected", '{"intent": "SUPPORT"}')[0] == 0
     code, printed = project.do("pull", "--accept")
     assert code == 0, printed
-    suite = load_suite(read_scenario_files(project.folder, "scenarios"), metric_problems, validate_rule)
+    suite = suite_of(project.folder)
     case = next(one for one in suite.scenarios if len(one.turns) == 2)
     assert (case.turns[0].user or "").startswith("Habari")
     assert (case.turns[1].user or "").endswith("432")

@@ -56,11 +56,7 @@ class Checkout:
         self.folder = folder
         self.state = state
         self._printed = printed
-        self._environment = {
-            "RATIBA_LANGFUSE_HOST": host,
-            "RATIBA_LANGFUSE_PUBLIC_KEY": state.public_key,
-            "RATIBA_LANGFUSE_SECRET_KEY": state.secret_key,
-        }
+        self._environment = state.environment(host)
 
     def write(self, name: str, content: str) -> None:
         path = self.folder / "scenarios" / name
