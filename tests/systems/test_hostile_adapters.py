@@ -145,15 +145,8 @@ async def test_a_misdeed_is_named_and_the_other_conversation_goes_on(start_worke
         ("import time; time.sleep(1000)", r"open\(\) gave no answer within 10 s"),
     ],
 )
-<<<<<<< HEAD
-async def test_an_adapter_that_cannot_be_opened_is_named(
-    start_worker: StartWorker, open_session: OpenSession, source: str, message: str
-) -> None:
-    system = await start_worker(source, start_timeout=10 if "sleep" in source else 60)
-=======
 async def test_an_adapter_that_cannot_be_opened_is_named(start_worker: StartWorker, source: str, message: str) -> None:
-    system = await start_worker(source, start_timeout=5 if "sleep" in source else 60)
->>>>>>> h-less
+    system = await start_worker(source, start_timeout=10 if "sleep" in source else 60)
     with pytest.raises(WorkerError, match=message):
         await open_session(system)
 

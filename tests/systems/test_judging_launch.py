@@ -52,21 +52,12 @@ async def score(processes: JudgingProcesses, name: str, judge: ObligingJudge) ->
     return await processes.metric(metric, parameters, judge, question_stride(name)).measure(full_case(), 0.8)
 
 
-<<<<<<< HEAD
 @pytest.fixture
 def tmp_path(scratch: Path) -> Path:
     """Where root runs the tests, what judges is another user's, who cannot enter pytest's own folder."""
     return scratch
 
 
-@pytest.fixture(autouse=True, scope="module")
-def quiet_deepeval(tmp_path_factory: pytest.TempPathFactory) -> None:
-    # Not undone: DeepEval reads its opt-out again when the interpreter ends.
-    configure_deepeval(os.environ, tmp_path_factory.mktemp("deepeval"))
-
-
-=======
->>>>>>> h-less
 def processes_of(folder: Path) -> list[Path]:
     """Folders in ``/proc`` of the processes that work below a folder."""
     found = []
