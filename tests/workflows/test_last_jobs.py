@@ -20,28 +20,17 @@ def passes(workflow: str, step: str, environment: dict[str, str]) -> bool:
     return subprocess.run(command, env=environment, stdout=subprocess.DEVNULL, check=False).returncode == 0
 
 
+@pytest.mark.parametrize(
+    ("workflow", "job", "done"), [("three-jobs", "EVALUATE", "evaluated"), ("matrix", "MERGE", "merged")]
+)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("decide", RESULTS)
-def test_three_jobs_are_green_only_when_skipped_by_decision_or_evaluated(decide: str, mode: str) -> None:
-    step = "Pass only what was skipped by decision, or evaluated with success"
-    green = {
-        result
-        for result in RESULTS
-        if passes("examples/workflows/eval-three-jobs.yml", step, {"DECIDE": decide, "MODE": mode, "EVALUATE": result})
-    }
-    expected = {"success"} | ({"skipped"} if mode == "skip" else set())
-    assert green == (expected if decide == "success" else set())
-
-
-@pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("decide", RESULTS)
-def test_a_matrix_is_green_only_when_skipped_by_decision_or_merged(decide: str, mode: str) -> None:
-    step = "Pass only what was skipped by decision, or merged with success"
-    green = {
-        result
-        for result in RESULTS
-        if passes("examples/workflows/eval-matrix.yml", step, {"DECIDE": decide, "MODE": mode, "MERGE": result})
-    }
+def test_jobs_are_green_only_when_skipped_by_decision_or_done(
+    decide: str, mode: str, workflow: str, job: str, done: str
+) -> None:
+    step = f"Pass only what was skipped by decision, or {done} with success"
+    file, decided = f"examples/workflows/eval-{workflow}.yml", {"DECIDE": decide, "MODE": mode}
+    green = {result for result in RESULTS if passes(file, step, {**decided, job: result})}
     expected = {"success"} | ({"skipped"} if mode == "skip" else set())
     assert green == (expected if decide == "success" else set())
 
