@@ -40,13 +40,15 @@ def request(folder: Path, *texts: str, configuration: str = "system: {replay: {}
 
 
 @pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """Where runs have their folders."""
-    folder = tmp_path / "temporary"
-    folder.mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(folder))
-    yield folder
-    assert not list(folder.iterdir()), "nothing is left"
+def temporary(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where runs have their folders; every user can enter it, unlike pytest's own."""
+    tmp_path_factory.getbasetemp()  # not below this one
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        folder.chmod(0o711)
+        monkeypatch.setattr(tempfile, "tempdir", made)
+        yield folder
+        assert not list(folder.iterdir()), "nothing is left"
 
 
 @pytest.fixture
@@ -140,9 +142,7 @@ def _works_in(entry: Path, folder: Path) -> bool:
 
 
 @pytest.mark.skipif(not Path("/proc/self/cwd").exists(), reason="Linux shows where a process works")
-async def test_a_run_starts_its_own_where_what_was_begun_has_ended(
-    checkout: Path, temporary: Path, tmp_path: Path
-) -> None:
+async def test_a_run_starts_its_own_where_what_was_begun_has_ended(checkout: Path, temporary: Path) -> None:
     with judging_begun(request(checkout, JUDGED)) as begun:
         assert isinstance(begun, RunInputs)
         assert begun.begun_judging is not None
@@ -150,4 +150,4 @@ async def test_a_run_starts_its_own_where_what_was_begun_has_ended(
         control.settimeout(None)
         kill_all(temporary)
         assert control.recv(1) == b"", "it has ended"
-        assert await score(begun, tmp_path) == await score(replace(begun, begun_judging=None), tmp_path)
+        assert await score(begun, temporary) == await score(replace(begun, begun_judging=None), temporary)
