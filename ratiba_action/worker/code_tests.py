@@ -12,6 +12,7 @@ import json
 import os
 import resource
 import secrets
+import select
 import signal
 import subprocess
 import sys
@@ -23,6 +24,9 @@ from . import landlock
 MAX_PRINTED = 1 << 20
 SHOWN = 2_000
 OPEN_FILES = 64
+_START_SECONDS = 30.0
+_BEGUN = b"+"
+"""Is written before the code runs, and after it the word."""
 
 
 def run_test(order: dict[str, Any]) -> dict[str, str]:
@@ -35,24 +39,15 @@ def run_test(order: dict[str, Any]) -> dict[str, str]:
         ``failure``: why it failed, empty when it passed.
     """
     word = secrets.token_hex(16)
-    reading, writing = os.pipe()
-    try:
-        with tempfile.TemporaryDirectory(prefix="ratiba-code-") as folder, tempfile.TemporaryFile() as printed:
-            whole = {**order, "word": word, "result": writing, "folder": folder, "private": _closed_folders()}
-            code = _run(whole, printed.fileno(), writing)
-            os.close(writing)
-            writing = -1
-            if os.read(reading, len(word)) == word.encode():
-                return {"failure": ""}
-            if code is None:
-                return {"failure": f"no end within {order['seconds']:g} s"}
-            printed.seek(max(0, printed.seek(0, os.SEEK_END) - SHOWN))
-            lines = printed.read().decode("utf-8", "replace").strip().splitlines()
-            return {"failure": lines[-1] if lines else f"it ended with exit code {code} before its test was through"}
-    finally:
-        os.close(reading)
-        if writing >= 0:
-            os.close(writing)
+    with tempfile.TemporaryDirectory(prefix="ratiba-code-") as folder, tempfile.TemporaryFile() as printed:
+        code, result = _run({**order, "word": word, "folder": folder, "private": _closed_folders()}, printed.fileno())
+        if result == word.encode():
+            return {"failure": ""}
+        if code is None:
+            return {"failure": f"no end within {order['seconds']:g} s"}
+        printed.seek(max(0, printed.seek(0, os.SEEK_END) - SHOWN))
+        lines = printed.read().decode("utf-8", "replace").strip().splitlines()
+        return {"failure": lines[-1] if lines else f"it ended with exit code {code} before its test was through"}
 
 
 def _closed_folders() -> list[str]:
@@ -61,28 +56,46 @@ def _closed_folders() -> list[str]:
     return [os.getcwd(), own]  # noqa: PTH109 - the same
 
 
-def _run(order: dict[str, Any], printed: int, result: int) -> int | None:
-    """Exit code of the test's process; None when it took too long."""
+def _run(order: dict[str, Any], printed: int) -> tuple[int | None, bytes]:
+    """Exit code of the test's process, None when it took too long, and what it has written as its result."""
     folder = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120 - as start.py
-    process = subprocess.Popen(
-        [sys.executable, "-I", "-B", f"{folder}/start.py", "code_tests"],
-        stdin=subprocess.PIPE,
-        stdout=printed,
-        stderr=printed,
-        cwd=order["folder"],
-        env={"LC_ALL": "C.UTF-8", "HOME": order["folder"], "TMPDIR": order["folder"]},
-        pass_fds=[result],
-        start_new_session=True,
-    )
+    reading, writing = os.pipe()
     try:
-        process.communicate(json.dumps(order).encode() + b"\n", timeout=order["seconds"])
-    except subprocess.TimeoutExpired:
-        return None
+        try:
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-B", f"{folder}/start.py", "code_tests"],
+                stdin=subprocess.PIPE,
+                stdout=printed,
+                stderr=printed,
+                cwd=order["folder"],
+                env={"LC_ALL": "C.UTF-8", "HOME": order["folder"], "TMPDIR": order["folder"]},
+                pass_fds=[writing],
+                start_new_session=True,
+            )
+        finally:
+            os.close(writing)
+        try:
+            _begin(process, {**order, "result": writing}, reading)
+            process.wait(order["seconds"])
+        except subprocess.TimeoutExpired:
+            return None, b""
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+        return process.returncode, os.read(reading, len(order["word"]))
     finally:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
-    return process.returncode
+        os.close(reading)
+
+
+def _begin(process: subprocess.Popen[bytes], order: dict[str, Any], result: int) -> None:
+    """Hand over the order, and wait until the code is about to run: its seconds are not those of Python's start."""
+    if process.stdin is None:
+        raise ValueError("the process has no input")
+    with contextlib.suppress(BrokenPipeError), process.stdin as orders:
+        orders.write(json.dumps(order).encode() + b"\n")
+    if select.select([result], [], [], _START_SECONDS)[0]:
+        os.read(result, len(_BEGUN))
 
 
 def main(_arguments: list[str]) -> None:
@@ -96,6 +109,7 @@ def main(_arguments: list[str]) -> None:
         os.close(ruleset.descriptor)
     _bound(order)
     namespace = {"__name__": "__main__"}
+    os.write(result, _BEGUN)
     try:
         for name in ("code", "test"):
             exec(compile(order[name], f"<{name}>", "exec"), namespace)  # noqa: S102 - what this process is for

@@ -1,5 +1,6 @@
 """What a model wrote runs in the worker's sandbox, bounded, and its tests decide."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from ratiba_action.model.values import JsonObject
 from ratiba_action.ports import CodeMetric
 from ratiba_action.systems.separation import has_landlock
 from ratiba_action.systems.worker_system import WorkerSystem
+from ratiba_action.worker import code_tests
 from tests.support.cases import case, exchange
 from tests.systems.conftest import StartWorker
 
@@ -67,6 +69,15 @@ async def test_code_that_does_not_come_to_its_test_has_failed_it(
     score = await measure(await start_worker(ADAPTER), code, {**PASSES, **endless})
     assert score.value == 0
     assert message in score.reason
+
+
+def test_its_time_begins_when_python_has_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = tmp_path / "python"
+    slow.write_text(f'#!/bin/sh\nsleep 3\nexec {sys.executable} "$@"\n')
+    slow.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(slow))
+    order = {"code": DOUBLE, "test": "assert double(2) == 4", "seconds": 2.0, "memory_mb": 256}
+    assert code_tests.run_test(order) == {"failure": ""}
 
 
 async def test_code_sees_no_environment_and_leaves_the_system_as_it_is(
