@@ -260,7 +260,7 @@ class ChatTerminal:
         await self._attempt(self._do(line))
 
     def _echo(self, line: str) -> None:
-        self.screen.show("line", {"line": line}, f"> {line}")
+        self.screen.show("line", {"line": line}, f"> {_indented(line, 2)}")
 
     async def _attempt(self, doing: Awaitable[None]) -> bool:
         """Wait for something; what goes wrong with it is shown."""

@@ -25,7 +25,7 @@ RELAY_IMAGE = "python:3.13-slim"
 LABEL = "ratiba.system"
 _IMAGE_LABEL = "ratiba.image"
 """Has an image's name, which a build that is cut short may not have given it yet."""
-_NAME_OF_IMAGE = f'{{{{index .Config.Labels "{_IMAGE_LABEL}"}}}}'
+_NAMES_OF_IMAGE = f'{{{{index .Config.Labels "{_IMAGE_LABEL}"}}}}{{{{range .RepoTags}}}} {{{{.}}}}{{{{end}}}}'
 _OURS = frozenset(
     ("PATH", "HOME", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "TMPDIR", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR")
 )
@@ -278,13 +278,15 @@ class DockerEngine:
     async def _remove_leftovers(self) -> None:
         """Remove containers and images of gates of this machine that are gone."""
         ours = ("--filter", f"label={LABEL}")
-        _, names = await self._ask("ps", "--all", "--format", "{{.Names}}", *ours)
-        for name in filter(_is_leftover, (names or "").split()):
+        _, containers = await self._ask("ps", "--all", "--format", "{{.Names}}", *ours)
+        for name in filter(_is_leftover, (containers or "").split()):
             await self.remove(name)
         _, images = await self._ask("image", "ls", "--quiet", *ours)
         for image in (images or "").split():
-            _, found = await self._ask("image", "inspect", "--format", _NAME_OF_IMAGE, image)
-            if _is_leftover((found or "").strip()):
+            _, found = await self._ask("image", "inspect", "--format", _NAMES_OF_IMAGE, image)
+            names = [name.removeprefix("localhost/") for name in (found or "").split()]
+            # One with another name belongs to somebody, who has named it or built it from one of these.
+            if names and all(map(_is_leftover, names)):
                 await self.discard(image)
 
     async def _require_daemon(self) -> None:

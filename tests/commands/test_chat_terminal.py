@@ -239,3 +239,15 @@ async def test_a_conversation_of_production_is_repeated_up_to_a_turn_that_does_n
     assert '> /event {"type": "paid"}' in shown
     assert "taken back; the conversation has 1 turn" in shown
     assert "Au revoir" not in shown
+
+
+async def test_nothing_of_a_conversation_of_production_looks_like_what_a_person_types() -> None:
+    stream = io.StringIO()
+    async with talking(ASKED) as (chat, _):
+        terminal = ChatTerminal(
+            chat, Typed([]), Screen(stream, Redactor()), Money(lambda: Decimal(0), Decimal(20)), lambda _saved: []
+        )
+        await terminal.repeat([(Turn(user=FORGED), FORGED)])
+    lines = stream.getvalue().splitlines()
+    assert sum("passed    9" in line for line in lines) == 2
+    assert not [line for line in lines if line.startswith(("you>", "  passed"))]

@@ -25,7 +25,7 @@ rm*) kill $(cat running);;
 "build "* | run*) echo $$ >> running; exec sleep 600;;
 esac
 """
-"""Never ends what it builds or runs, nor the first removal of an image; the name of every image stands in `left`."""
+"""Never ends what it builds or runs, nor the first removal of an image; the names of every image stand in `left`."""
 
 
 class Docker:
@@ -86,8 +86,10 @@ async def test_the_next_gate_removes_an_image_that_a_killed_build_has_not_named(
     await docker.cut_short(docker.engine.build(tmp_path, "Dockerfile", 600), "build ")
     name = option(docker.asked("build ")[0], "--tag")
     (tmp_path / "removing").touch()
-    for pid, removed in ((os.getpid(), False), (NOBODY, True)):
-        (tmp_path / "left").write_text(name.replace(f"-{os.getpid()}:", f"-{pid}:"))
+    gone = name.replace(f"-{os.getpid()}:", f"-{NOBODY}:")
+    kept = ("", name, f"{gone} {gone} bot:kept")
+    for names, removed in (*((names, False) for names in kept), (f"{gone} localhost/{gone}", True)):
+        (tmp_path / "left").write_text(f"{names}\n")
         await docker.engine.prepare()
         assert ("--force 0123abcd" in docker.asked("image rm")) is removed
 
