@@ -48,14 +48,20 @@ _SHOWN = 2_000
 _END_SECONDS = 10.0
 _COMMAND_SECONDS = 120.0
 _PULL_SECONDS = 600.0
+_REMOVAL_SECONDS = 120
 _REMOVE_LATER = """(
+(sleep $3; kill -s KILL 0) &
 for pause in 0 1 3 6; do
 sleep $pause
 docker rm --force $1
 [ -z "$2" ] || docker image rm --force $(docker image ls --quiet --filter "label=$2")
 done
+kill -s KILL 0
 ) < /dev/null > /dev/null 2>&1 &"""
-"""Tried again: the daemon may still be making one of them, and an image goes only after its containers."""
+"""Tried again: the daemon may still be making one of them, and an image goes only after its containers.
+
+It ends by killing its own process group, at the latest after $3 seconds: a daemon may hang.
+"""
 _START = "Start Docker, and see that `docker version` answers; or start the server by `system.serve` instead."
 
 
@@ -252,7 +258,7 @@ class DockerEngine:
 
     def _remove_later(self, *, containers: Sequence[str] = (), image: str = "") -> None:
         label = f"{_IMAGE_LABEL}={image}" if image else ""
-        command = ("sh", "-c", _REMOVE_LATER, "sh", " ".join(containers), label)
+        command = ("sh", "-c", _REMOVE_LATER, "sh", " ".join(containers), label, str(_REMOVAL_SECONDS))
         with contextlib.suppress(OSError):
             subprocess.run(command, env=self._environment, start_new_session=True, check=False)
 

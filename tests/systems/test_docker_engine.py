@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import ImageError
+from ratiba_action.systems import docker_engine
 from ratiba_action.systems.docker_engine import DockerEngine
 from tests.support.eventually import eventually, eventually_async
 
@@ -20,7 +21,7 @@ echo "$*" >> asked
 case "$*" in
 "image ls"*) echo 0123abcd "$*";;
 "image inspect"*) cat left;;
-"image rm"*) [ -e removing ] || {{ touch removing; exec sleep 600; }};;
+"image rm"*) [ -e removing ] || {{ echo $$ > removing; exec sleep 600; }};;
 rm*) kill $(cat running);;
 "build "* | run*) echo $$ >> running; exec sleep 600;;
 esac
@@ -58,7 +59,8 @@ class Docker:
 
 
 @pytest.fixture
-def docker(tmp_path: Path) -> Docker:
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
+    monkeypatch.setattr(docker_engine, "_REMOVAL_SECONDS", 3)
     return Docker(tmp_path)
 
 
@@ -72,6 +74,15 @@ async def test_an_image_whose_build_is_cut_short_is_removed(docker: Docker, tmp_
     name = option(docker.asked("build ")[0], "--tag")
     eventually(lambda: docker.asked("image rm"))
     assert f"--filter label=ratiba.image={name}" in docker.asked("image rm")[0]
+
+
+async def test_a_removal_that_hangs_ends_all_the_same(docker: Docker, tmp_path: Path) -> None:
+    await docker.cut_short(docker.engine.build(tmp_path, "Dockerfile", 600), "build ")
+    eventually(lambda: (tmp_path / "removing").exists() and (tmp_path / "removing").read_text().endswith("\n"))
+    pid = int((tmp_path / "removing").read_text())
+    # One that has ended and that nobody waited for has no words.
+    words = Path(f"/proc/{pid}/cmdline")
+    eventually(lambda: not words.exists() or not words.read_bytes())
 
 
 async def test_an_image_whose_build_takes_too_long_is_removed(docker: Docker, tmp_path: Path) -> None:
