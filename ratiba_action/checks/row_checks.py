@@ -61,7 +61,7 @@ def check_rows(expected: ExpectedRows, found: FoundRows, turn: int, clock: Local
     unclear = _unclear(expected, found.rows, clock)
     problem = (found.problem and f"not read: {found.problem}") or (unclear and f"not compared: {unclear}")
     passed = not problem and _is_count(expected, len(rows)) and _are_equal(expected.equals, rows, clock)
-    got = problem or _rows_words(expected, rows) + ("" if rows else _nearest(expected, found.rows, clock))
+    got = problem or _rows_words(expected, rows) + ("" if rows or passed else _nearest(expected, found.rows, clock))
     return Check(ROWS, turn, what_of(expected), clip(_wanted(expected)), clip(got), passed=passed, line=expected.line)
 
 

@@ -260,7 +260,7 @@ class ChatTerminal:
         await self._attempt(self._do(line))
 
     def _echo(self, line: str) -> None:
-        self.screen.show("line", {"line": line}, f"> {line}")
+        self.screen.show("line", {"line": line}, f"> {_indented(line, 2)}")
 
     async def _attempt(self, doing: Awaitable[None]) -> bool:
         """Wait for something; what goes wrong with it is shown."""
@@ -502,18 +502,23 @@ def _shown(heard: Heard, paid: Usd, money: Money) -> Iterator[str]:
     """A turn in lines: the reply, then what else was seen."""
     reply, exchange = heard.exchange.reply, heard.exchange
     yield f"system> {_reply(reply.text) if reply.text else '(an empty reply)'}"
-    if reply.state is not None:
-        before = heard.state_before
-        yield _fact("state", reply.state if before in {None, reply.state} else f"{before} → {reply.state}")
-    if reply.payment is not None:
-        yield _fact("payment", reply.payment)
-    yield from (_fact("tool", _call(call)) for call in reply.tool_calls)
-    yield from (_fact("event", f"{event.type} {_json(event.data)}") for event in reply.events)
-    yield from (_fact("document", f"{each.id} {clip(each.text, 80)}".rstrip()) for each in reply.documents)
-    if reply.output is not None:
-        yield _fact("output", _json(reply.output))
-    yield from (_fact("rows", row) for row in _rows(heard))
+    yield from (_fact(name, text) for name, text in _seen(heard))
     yield f"  cost      USD {paid:.4f} paid{_calls(heard)}, {exchange.seconds:.1f} s; {money}"
+
+
+def _seen(heard: Heard) -> Iterator[tuple[str, str]]:
+    """What a turn shows beside its reply, by name."""
+    reply, before = heard.exchange.reply, heard.state_before
+    if reply.state is not None:
+        yield "state", reply.state if before in {None, reply.state} else f"{before} → {reply.state}"
+    if reply.payment is not None:
+        yield "payment", reply.payment
+    yield from (("tool", _call(call)) for call in reply.tool_calls)
+    yield from (("event", f"{event.type} {_json(event.data)}") for event in reply.events)
+    yield from (("document", f"{each.id} {clip(each.text, 80)}".rstrip()) for each in reply.documents)
+    if reply.output is not None:
+        yield "output", _json(reply.output)
+    yield from (("rows", row) for row in _rows(heard))
 
 
 def _rows(heard: Heard) -> Iterator[str]:
@@ -594,16 +599,17 @@ def _side_by_side(ours: Sequence[Heard], theirs: Sequence[Heard], columns: int) 
     for number, own in enumerate(ours, 1):
         other = theirs[number - 1] if number <= len(theirs) else None
         cells = [_cell(own), "(did not answer)" if other is None else _cell(other)]
-        same = "=" if cells[0] == cells[1] else "≠"
+        # Also by what is cut where it is shown.
+        same = "=" if other is not None and _compared(own) == _compared(other) else "≠"
         table.add_row(Text(f"{number} {same}"), *(Text(printable_lines(cell)) for cell in cells))
     text = StringIO()
     Console(file=text, width=columns, markup=False, emoji=False, highlight=False, color_system=None).print(table)
     return text.getvalue().rstrip("\n")
 
 
+def _compared(heard: Heard) -> tuple[Any, ...]:
+    return heard.exchange.reply, heard.state_before, heard.rows
+
+
 def _cell(heard: Heard) -> str:
-    reply = heard.exchange.reply
-    lines = [reply.text, *([f"state {reply.state}"] if reply.state is not None else [])]
-    lines += [_call(call) for call in reply.tool_calls]
-    lines += [f"event {event.type} {_json(event.data)}" for event in reply.events]
-    return "\n".join([*lines, *_rows(heard)])
+    return "\n".join([heard.exchange.reply.text, *(" ".join(fact) for fact in _seen(heard))])

@@ -107,6 +107,7 @@ def _remote(git: Git | None, environment: Mapping[str, str]) -> str:
     found = git.setting("remote.origin.url") if git is not None else ""
     if git is None or not found:
         raise UsageError("This repository has no remote 'origin' to push the history to.", "Give --remote URL.")
-    # The history is pushed from another folder: a relative path is of this one.
-    place = git.root / found
-    return str(place) if place.is_dir() else found
+    # The history is pushed from another folder: a relative path is of this one. What Git reads as an address stays one:
+    # a change may have a folder of that name, whose hooks would run.
+    is_path = ":" not in found.partition("/")[0]
+    return str(git.root / found) if is_path else found

@@ -25,7 +25,7 @@ RELAY_IMAGE = "python:3.13-slim"
 LABEL = "ratiba.system"
 _IMAGE_LABEL = "ratiba.image"
 """Has an image's name, which a build that is cut short may not have given it yet."""
-_NAME_OF_IMAGE = f'{{{{index .Config.Labels "{_IMAGE_LABEL}"}}}}'
+_NAMES_OF_IMAGE = f'{{{{index .Config.Labels "{_IMAGE_LABEL}"}}}}{{{{range .RepoTags}}}} {{{{.}}}}{{{{end}}}}'
 _OURS = frozenset(
     ("PATH", "HOME", "XDG_RUNTIME_DIR", "SSH_AUTH_SOCK", "TMPDIR", "LANG", "LC_ALL", "SSL_CERT_FILE", "SSL_CERT_DIR")
 )
@@ -48,14 +48,20 @@ _SHOWN = 2_000
 _END_SECONDS = 10.0
 _COMMAND_SECONDS = 120.0
 _PULL_SECONDS = 600.0
+_REMOVAL_SECONDS = 120
 _REMOVE_LATER = """(
+(sleep $3; kill -s KILL 0) &
 for pause in 0 1 3 6; do
 sleep $pause
 docker rm --force $1
 [ -z "$2" ] || docker image rm --force $(docker image ls --quiet --filter "label=$2")
 done
+kill -s KILL 0
 ) < /dev/null > /dev/null 2>&1 &"""
-"""Tried again: the daemon may still be making one of them, and an image goes only after its containers."""
+"""Tried again: the daemon may still be making one of them, and an image goes only after its containers.
+
+It ends by killing its own process group, at the latest after $3 seconds: a daemon may hang.
+"""
 _START = "Start Docker, and see that `docker version` answers; or start the server by `system.serve` instead."
 
 
@@ -252,7 +258,7 @@ class DockerEngine:
 
     def _remove_later(self, *, containers: Sequence[str] = (), image: str = "") -> None:
         label = f"{_IMAGE_LABEL}={image}" if image else ""
-        command = ("sh", "-c", _REMOVE_LATER, "sh", " ".join(containers), label)
+        command = ("sh", "-c", _REMOVE_LATER, "sh", " ".join(containers), label, str(_REMOVAL_SECONDS))
         with contextlib.suppress(OSError):
             subprocess.run(command, env=self._environment, start_new_session=True, check=False)
 
@@ -278,13 +284,15 @@ class DockerEngine:
     async def _remove_leftovers(self) -> None:
         """Remove containers and images of gates of this machine that are gone."""
         ours = ("--filter", f"label={LABEL}")
-        _, names = await self._ask("ps", "--all", "--format", "{{.Names}}", *ours)
-        for name in filter(_is_leftover, (names or "").split()):
+        _, containers = await self._ask("ps", "--all", "--format", "{{.Names}}", *ours)
+        for name in filter(_is_leftover, (containers or "").split()):
             await self.remove(name)
         _, images = await self._ask("image", "ls", "--quiet", *ours)
         for image in (images or "").split():
-            _, found = await self._ask("image", "inspect", "--format", _NAME_OF_IMAGE, image)
-            if _is_leftover((found or "").strip()):
+            _, found = await self._ask("image", "inspect", "--format", _NAMES_OF_IMAGE, image)
+            names = [name.removeprefix("localhost/") for name in (found or "").split()]
+            # One with another name belongs to somebody, who has named it or built it from one of these.
+            if names and all(map(_is_leftover, names)):
                 await self.discard(image)
 
     async def _require_daemon(self) -> None:

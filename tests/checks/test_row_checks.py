@@ -57,6 +57,12 @@ def test_of_no_row_a_reader_sees_in_what_the_nearest_differs(where: dict[str, An
     assert (check.passed, check.got) == (False, got)
 
 
+def test_where_no_row_is_wanted_the_nearest_is_no_fault() -> None:
+    absent = ExpectedRows(table="payments", where={"id": 1, "status": "FAILED"}, count=0)
+    check = check_rows(absent, FoundRows((PAID, FAILED)), 1, CLOCK)
+    assert (check.passed, check.got) == (True, "no rows")
+
+
 @pytest.mark.parametrize(
     ("stored", "clock", "there"),
     [

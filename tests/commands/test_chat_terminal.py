@@ -3,7 +3,7 @@
 import io
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
@@ -17,6 +17,7 @@ from ratiba_action.commands.chat_terminal import HELP, ChatTerminal, Money, Scre
 from ratiba_action.errors import UsageError, WorkerError
 from ratiba_action.model.conversation import Document, Reply, SystemEvent, ToolCall
 from ratiba_action.model.scenario import Turn
+from ratiba_action.model.values import JsonObject
 from ratiba_action.privacy.masking import Redactor
 from tests.support.systems import Line
 from tests.support.talks import GrowingTenants, talking
@@ -126,6 +127,24 @@ async def test_rows_that_differ_from_those_of_the_base_are_shown_beside_them() -
     shown = await typed("Un massage", "/base", tenants=GrowingTenants())
     assert "1 ≠" in shown
     assert shown.count('bookings + {"id":') == 3
+
+
+class ManyRows(GrowingTenants):
+    """A turn adds six rows, of which the last is another one in each tenant."""
+
+    async def read(self, tenant: Any, queries: Mapping[str, str]) -> Mapping[str, tuple[JsonObject, ...]]:
+        """See ``TenantProvisioner``."""
+        found = await super().read(tenant, queries)
+        if "tables" in queries or not any(found.values()):
+            return found
+        ids = ["1", "2", "3", "4", "5", tenant.schema]
+        return dict.fromkeys(queries, tuple({"id": number} for number in ids))
+
+
+async def test_rows_that_are_not_shown_are_compared_with_the_base_too() -> None:
+    shown = await typed("Un massage", "/base", tenants=ManyRows())
+    assert "bookings + 1 more" in shown
+    assert "1 ≠" in shown
 
 
 async def test_of_a_huge_reply_the_beginning_is_shown() -> None:
@@ -239,3 +258,15 @@ async def test_a_conversation_of_production_is_repeated_up_to_a_turn_that_does_n
     assert '> /event {"type": "paid"}' in shown
     assert "taken back; the conversation has 1 turn" in shown
     assert "Au revoir" not in shown
+
+
+async def test_nothing_of_a_conversation_of_production_looks_like_what_a_person_types() -> None:
+    stream = io.StringIO()
+    async with talking(ASKED) as (chat, _):
+        terminal = ChatTerminal(
+            chat, Typed([]), Screen(stream, Redactor()), Money(lambda: Decimal(0), Decimal(20)), lambda _saved: []
+        )
+        await terminal.repeat([(Turn(user=FORGED), FORGED)])
+    lines = stream.getvalue().splitlines()
+    assert sum("passed    9" in line for line in lines) == 2
+    assert not [line for line in lines if line.startswith(("you>", "  passed"))]

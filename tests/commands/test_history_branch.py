@@ -72,6 +72,18 @@ def test_a_remote_by_a_relative_path_is_that_of_the_checkout(
     assert len(kept(repository, remote).results) == 2
 
 
+@pytest.mark.usefixtures("remote")
+def test_a_folder_of_the_checkout_that_is_named_like_the_remote_is_not_pushed_to(
+    repository: GitRepository, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    repository.git("remote", "set-url", "origin", "git://127.0.0.1:1/widgets.git")
+    planted = repository.folder / "git:" / "127.0.0.1:1" / "widgets.git"
+    subprocess.run(["git", "init", "--quiet", "--bare", str(planted)], check=True)
+    assert run(["report", "--to-branch", "ratiba-history"], leave(talked(), tmp_path)) == 3
+    assert "transport 'git' not allowed" in capsys.readouterr().err
+    assert not subprocess.run(["git", "for-each-ref"], cwd=planted, check=True, capture_output=True).stdout
+
+
 @pytest.mark.parametrize(("setting", "count"), [("failing", 1), ("all", 2)])
 def test_the_configuration_says_which_conversations_are_kept_and_they_are_masked(
     setting: str, count: int, repository: GitRepository, remote: Path, tmp_path: Path

@@ -38,6 +38,11 @@ class Page:
         """Bring the tab to the front."""
         self._call("Page.bringToFront")
 
+    def run_first(self, script: str) -> None:
+        """Have a script run in every page that is opened from now on, before the page's own."""
+        self._call("Page.enable")
+        self._call("Page.addScriptToEvaluateOnNewDocument", source=script)
+
     def open(self, url: str, *, script: bool = True) -> None:
         """Load a page to its end.
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from ratiba_action.errors import ImageError
+from ratiba_action.systems import docker_engine
 from ratiba_action.systems.docker_engine import DockerEngine
 from tests.support.eventually import eventually, eventually_async
 
@@ -16,16 +17,20 @@ NOBODY = 1 << 30
 """No process has this number."""
 SLOW = """#!/bin/sh
 cd {folder}
-echo "$*" >> asked
+words="$*"
+echo "${{words%% -I -S *}}" >> asked
 case "$*" in
 "image ls"*) echo 0123abcd "$*";;
 "image inspect"*) cat left;;
-"image rm"*) [ -e removing ] || {{ touch removing; exec sleep 600; }};;
+"image rm"*) [ -e removing ] || {{ echo $$ > removing; exec sleep 600; }};;
 rm*) kill $(cat running);;
 "build "* | run*) echo $$ >> running; exec sleep 600;;
 esac
 """
-"""Never ends what it builds or runs, nor the first removal of an image; the name of every image stands in `left`."""
+"""Never ends what it builds or runs, nor the first removal of an image; the names of every image stand in `left`.
+
+The relay's source is left out: a text that needs several writes mixes with what another command writes.
+"""
 
 
 class Docker:
@@ -58,7 +63,8 @@ class Docker:
 
 
 @pytest.fixture
-def docker(tmp_path: Path) -> Docker:
+def docker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Docker:
+    monkeypatch.setattr(docker_engine, "_REMOVAL_SECONDS", 30)
     return Docker(tmp_path)
 
 
@@ -74,6 +80,18 @@ async def test_an_image_whose_build_is_cut_short_is_removed(docker: Docker, tmp_
     assert f"--filter label=ratiba.image={name}" in docker.asked("image rm")[0]
 
 
+async def test_a_removal_that_hangs_ends_all_the_same(
+    docker: Docker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(docker_engine, "_REMOVAL_SECONDS", 5)
+    await docker.cut_short(docker.engine.build(tmp_path, "Dockerfile", 600), "build ")
+    eventually(lambda: (tmp_path / "removing").exists() and (tmp_path / "removing").read_text().endswith("\n"))
+    pid = int((tmp_path / "removing").read_text())
+    # One that has ended and that nobody waited for has no words.
+    words = Path(f"/proc/{pid}/cmdline")
+    eventually(lambda: not words.exists() or not words.read_bytes())
+
+
 async def test_an_image_whose_build_takes_too_long_is_removed(docker: Docker, tmp_path: Path) -> None:
     with pytest.raises(ImageError, match=r"did not end within 0\.5 s"):
         await docker.engine.build(tmp_path, "Dockerfile", 0.5)
@@ -86,8 +104,10 @@ async def test_the_next_gate_removes_an_image_that_a_killed_build_has_not_named(
     await docker.cut_short(docker.engine.build(tmp_path, "Dockerfile", 600), "build ")
     name = option(docker.asked("build ")[0], "--tag")
     (tmp_path / "removing").touch()
-    for pid, removed in ((os.getpid(), False), (NOBODY, True)):
-        (tmp_path / "left").write_text(name.replace(f"-{os.getpid()}:", f"-{pid}:"))
+    gone = name.replace(f"-{os.getpid()}:", f"-{NOBODY}:")
+    kept = ("", name, f"{gone} {gone} bot:kept")
+    for names, removed in (*((names, False) for names in kept), (f"{gone} localhost/{gone}", True)):
+        (tmp_path / "left").write_text(f"{names}\n")
         await docker.engine.prepare()
         assert ("--force 0123abcd" in docker.asked("image rm")) is removed
 

@@ -248,6 +248,24 @@ def test_more_windows_than_the_browser_has_connections_show_the_same_conversatio
             window.open("about:blank")
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "delete Navigator.prototype.locks",
+        "LockManager.prototype.request = () => Promise.reject(new DOMException('denied', 'SecurityError'))",
+    ],
+    ids=["old browser", "nothing may be stored"],
+)
+def test_a_browser_without_locks_shows_the_conversation_too(script: str, tmp_path: Path, browser: Page) -> None:
+    with served(tmp_path, page="chat.html", chat=Echo()) as pages:
+        window = browser.beside(window=True)
+        window.run_first(script)
+        window.open(pages.address.url)
+        say(window, "Un massage")
+        until(window, "document.getElementById('chat-state').innerText === 'Ready.'")
+        window.open("about:blank")
+
+
 class Full(ChatChannel):
     """Takes no line."""
 

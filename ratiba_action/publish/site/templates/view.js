@@ -15,13 +15,17 @@ const ratiba = (() => {
   // All windows of a browser share six connections to one server: four may be streams, so that two are left for pages
   // and lines. A window without a stream asks once a second, and a page that nobody sees gives its own back.
   const reserve = async () => {
-    for (const number of [0, 1, 2, 3]) {
-      const release = await new Promise((give) => {
-        navigator.locks.request(`ratiba-stream-${number}`, { ifAvailable: true }, (lock) => (lock === null ? give(null) : new Promise((free) => give(() => free()))));
-      });
-      if (release !== null) {
-        return release;
+    try {
+      for (const number of [0, 1, 2, 3]) {
+        const release = await new Promise((give, fail) => {
+          navigator.locks.request(`ratiba-stream-${number}`, { ifAvailable: true }, (lock) => (lock === null ? give(null) : new Promise((free) => give(() => free())))).catch(fail);
+        });
+        if (release !== null) {
+          return release;
+        }
       }
+    } catch {
+      // No locks: an old browser, or one that is set to store nothing.
     }
     return null;
   };
