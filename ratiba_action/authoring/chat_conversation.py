@@ -16,6 +16,7 @@ from ratiba_action.model.plan import Tenant
 from ratiba_action.model.scenario import Scenario, Turn
 from ratiba_action.model.values import JsonObject, Usd
 from ratiba_action.ports import ModelAccess, Session
+from ratiba_action.run.reply_size import MAX_BYTES_OF_A_PART, ReplySize, parts_of
 from ratiba_action.run.services import RunServices
 
 _TABLES = "tables"
@@ -109,6 +110,7 @@ class ChatConversation:
         self._tenant, self._access, self._session, self._count = tenant, access, session, count
         self._rows: Rows = {}
         self._state: str | None = None
+        self._size, self._turn = ReplySize(scenario.id), 0
 
     async def note_rows(self) -> None:
         """Read what the database holds before the next turn."""
@@ -118,7 +120,7 @@ class ChatConversation:
         """Send a turn and wait for the whole reply.
 
         Raises:
-            WorkerError: the system raised, hung, ended or answered outside the protocol.
+            WorkerError: the system raised, hung, ended, answered outside the protocol or more than the gate measures.
             RecordingError: the system asked for a model answer that is not recorded, and no model may be called.
             BudgetError: a model call was refused.
             DatabaseError: the tenant's rows cannot be read.
@@ -135,6 +137,8 @@ class ChatConversation:
         reported = self._session.reported_usage
         bypassing = await turns.after(scenario_id, reported, self._arm)
         self._raise_refused()
+        self._turn += 1
+        self._size.require(parts_of(reply), MAX_BYTES_OF_A_PART, self._turn)
         usd: Usd | None = None
         if before.usd is not None and calls.usd is not None and bypassing is not None:
             usd = calls.usd - before.usd + bypassing

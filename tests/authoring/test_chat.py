@@ -14,6 +14,7 @@ from ratiba_action.errors import BudgetError, ConfigurationError, RatibaError, S
 from ratiba_action.metrics.search_metrics import CutParameters, RecallAtKMetric
 from ratiba_action.model.conversation import Document, Reply, SystemEvent, ToolCall
 from ratiba_action.model.measurement import Case, Score
+from ratiba_action.run.reply_size import MAX_BYTES_OF_A_PART
 from tests.support.talks import ABOUT, GrowingTenants, Talk, load, talking
 
 ASKED = Reply("Pour quand ?", "ASKING")
@@ -60,6 +61,15 @@ async def test_a_turn_that_does_not_end_is_taken_back_and_those_before_it_stay(e
         heard = await chat.say("Vendredi")
     assert heard.exchange.reply == BOOKED
     assert len(chat.turns) == 2
+
+
+async def test_a_reply_that_the_gate_would_refuse_is_no_turn() -> None:
+    async with talking(ASKED, Reply("x" * (MAX_BYTES_OF_A_PART + 1))) as (chat, talk):
+        await chat.say("Un massage")
+        with pytest.raises(WorkerError, match="turn 2: the text has 262145 bytes"):
+            await chat.say("Vendredi")
+        talk.lines[1] = BOOKED
+        assert (await chat.say("Vendredi")).exchange.reply == BOOKED
 
 
 async def test_a_system_that_does_otherwise_when_it_is_repeated_says_so_and_names_the_way_out() -> None:
