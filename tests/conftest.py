@@ -154,6 +154,14 @@ def alone_with_system_containers() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def scratch() -> Iterator[Path]:
+    """A folder that every user can enter, unlike pytest's own, and whose name leaves room for a socket's."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        yield Path(folder)
+
+
 @pytest.fixture(scope="session")
 def image() -> Iterator[str]:
     """Tag of the gate's image, built by the project's Dockerfile."""

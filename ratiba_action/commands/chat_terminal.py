@@ -407,8 +407,9 @@ class ChatTerminal:
         before = self.money.spent()
         heard, error = await self.chat.base()
         paid = self.money.spent() - before
-        theirs = [_turn_data(each) for each in heard]
-        text = [_side_by_side([turn.heard for turn in self.chat.turns], heard, self.screen.columns)]
+        ours = [turn.heard for turn in self.chat.turns]
+        theirs = [{**_turn_data(other), "same": _is_same(own, other)} for own, other in zip(ours, heard, strict=False)]
+        text = [_side_by_side(ours, heard, self.screen.columns)]
         if error is not None:
             text.append(f"  the base ended in turn {len(heard) + 1}: {_indented(str(error), 12)}")
         text.append(f"  paid      USD {paid:.4f} for the base; {self.money}")
@@ -599,16 +600,16 @@ def _side_by_side(ours: Sequence[Heard], theirs: Sequence[Heard], columns: int) 
     for number, own in enumerate(ours, 1):
         other = theirs[number - 1] if number <= len(theirs) else None
         cells = [_cell(own), "(did not answer)" if other is None else _cell(other)]
-        # Also by what is cut where it is shown.
-        same = "=" if other is not None and _compared(own) == _compared(other) else "≠"
+        same = "=" if other is not None and _is_same(own, other) else "≠"
         table.add_row(Text(f"{number} {same}"), *(Text(printable_lines(cell)) for cell in cells))
     text = StringIO()
     Console(file=text, width=columns, markup=False, emoji=False, highlight=False, color_system=None).print(table)
     return text.getvalue().rstrip("\n")
 
 
-def _compared(heard: Heard) -> tuple[Any, ...]:
-    return heard.exchange.reply, heard.state_before, heard.rows
+def _is_same(own: Heard, other: Heard) -> bool:
+    """Whether nothing differs, what is cut where it is shown among it."""
+    return (own.exchange.reply, own.state_before, own.rows) == (other.exchange.reply, other.state_before, other.rows)
 
 
 def _cell(heard: Heard) -> str:

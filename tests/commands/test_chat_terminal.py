@@ -147,6 +147,13 @@ async def test_rows_that_are_not_shown_are_compared_with_the_base_too() -> None:
     assert "1 ≠" in shown
 
 
+async def test_json_says_of_each_turn_whether_the_base_did_the_same() -> None:
+    for tenants, same in ((None, True), (ManyRows(), False)):
+        shown = await typed("Un massage", "/base", as_json=True, tenants=tenants)
+        (base,) = [each for each in map(json.loads, shown.splitlines()) if each["kind"] == "base"]
+        assert [turn["same"] for turn in base["turns"]] == [same]
+
+
 async def test_of_a_huge_reply_the_beginning_is_shown() -> None:
     shown = await typed("Salut", replies=[Reply("word " * 10_000)])
     assert len(shown) < 21_000

@@ -1,8 +1,7 @@
 """The base of a change holds conversations too: with its own files, answers and money, and nothing of it stays."""
 
 import asyncio
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from pathlib import Path
@@ -80,13 +79,6 @@ def quiet_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """DeepEval is loaded in this process, where no command has told it to send nothing."""
     for name in ("DEEPEVAL_TELEMETRY_OPT_OUT", "DEEPEVAL_DISABLE_DOTENV"):
         monkeypatch.setenv(name, "1")
-
-
-@pytest.fixture
-def scratch() -> Iterator[Path]:
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o711)
-        yield Path(name)
 
 
 async def pull_request(live: LiveRepository) -> dict[str, str]:

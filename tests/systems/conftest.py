@@ -1,8 +1,7 @@
 """A worker whose adapter is written by the test that uses it."""
 
-import tempfile
 import textwrap
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +11,6 @@ from ratiba_action.systems.worker_system import WorkerSystem
 from tests.systems.workers import worker_system
 
 StartWorker = Callable[..., Awaitable[WorkerSystem]]
-
-
-@pytest.fixture
-def scratch() -> Iterator[Path]:
-    """A folder that every user can enter, unlike pytest's own."""
-    with tempfile.TemporaryDirectory() as folder:
-        Path(folder).chmod(0o711)
-        yield Path(folder)
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@ import asyncio
 import contextlib
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -46,34 +44,25 @@ for thread in threading.enumerate():
 """
 
 
-@pytest.fixture
-def base() -> Iterator[Path]:
-    """A folder that the server's user can enter, and whose name leaves room for a socket's."""
-    with tempfile.TemporaryDirectory() as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
-
-
-def test_a_failing_set_up_ends_the_server_that_is_being_made_quietly(tmp_path: Path, base: Path) -> None:
+def test_a_failing_set_up_ends_the_server_that_is_being_made_quietly(tmp_path: Path, scratch: Path) -> None:
     (tmp_path / "assistant.py").write_text("", encoding="utf-8")
-    ended = subprocess.run(
-        [sys.executable, "-c", GATE, str(tmp_path), str(base)], capture_output=True, text=True, check=True, timeout=120
-    )
+    command = [sys.executable, "-c", GATE, str(tmp_path), str(scratch)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert "ended with exit code 3" in ended.stdout
     assert ended.stderr == ""
-    assert list(base.iterdir()) == []
+    assert list(scratch.iterdir()) == []
 
 
 @pytest.mark.parametrize("sign", ["", "initdb.log", "postgres.log"])
 async def test_who_is_cancelled_again_and_again_still_ends_the_program_before_its_folder_is_removed(
-    base: Path, sign: str
+    scratch: Path, sign: str
 ) -> None:
     """A signal cancels a run's tasks more than once; a program that loses its folder leaves its shared memory."""
-    server = choose_server(None, base)
+    server = choose_server(None, scratch)
     starting = asyncio.ensure_future(server.start())
 
     async def begun() -> bool:
-        return starting.done() or bool(below(base, f"ratiba-pg-*/{sign}"))
+        return starting.done() or bool(below(scratch, f"ratiba-pg-*/{sign}"))
 
     await eventually_async(begun)
     assert not starting.done()
@@ -82,7 +71,7 @@ async def test_who_is_cancelled_again_and_again_still_ends_the_program_before_it
         await asyncio.sleep(0)
     with contextlib.suppress(asyncio.CancelledError):
         await starting
-    assert (working_for(base), below(base, "*")) == ([], [])
+    assert (working_for(scratch), below(scratch, "*")) == ([], [])
 
 
 def below(folder: Path, pattern: str) -> list[Path]:

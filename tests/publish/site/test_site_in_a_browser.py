@@ -71,6 +71,10 @@ def pages_of(site: Path) -> list[Path]:
     ]
 
 
+def test_the_name_of_the_repository_may_break_after_its_owner(site: Path) -> None:
+    assert "<h1>ratiba/<wbr>assistant</h1>" in (site / "index.html").read_text()
+
+
 @needs_chromium
 def test_axe_core_finds_nothing_and_only_tables_scroll_sideways(site: Path, browser: Page) -> None:
     script, found = axe_core(), dict[str, list[str]]()

@@ -187,10 +187,9 @@ def test_what_is_typed_and_clicked_is_posted_as_the_lines_of_a_terminal(tmp_path
     assert chat.lines == ["Un massage", "/undo", "/expect 2", "/label good Asha", "/save books"]
 
 
-def test_each_turn_is_marked_as_that_of_the_base_or_not_by_its_rows_too(tmp_path: Path, browser: Page) -> None:
+def test_each_turn_is_marked_as_that_of_the_base_or_not(tmp_path: Path, browser: Page) -> None:
     chat = ChatChannel()
-    other = {**TURN, "rows": [{"table": "bookings", "added": [{"id": 2}], "removed": []}]}
-    base = {"kind": "base", "turns": [TURN, other], "error": None, "paid_usd": "0"}
+    base = {"kind": "base", "turns": [{**TURN, "same": True}, {**TURN, "same": False}], "error": None, "paid_usd": "0"}
     chat.write("".join(f"{json.dumps(thing)}\n" for thing in (TURN, TURN, base)))
     with served(tmp_path, page="chat.html", chat=chat) as pages:
         browser.open(pages.address.url)

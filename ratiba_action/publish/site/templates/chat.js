@@ -80,7 +80,7 @@
       const theirs = thing.turns[at];
       const row = made("tr", "");
       const cells = [turn, theirs].map((each) => (each === undefined ? "(did not answer)" : [each.reply, ...seen(each).map((fact) => fact.join(" "))].join("\n")));
-      row.append(Object.assign(made("th", `${at + 1} ${cells[0] === cells[1] ? "=" : "≠"}`), { scope: "row" }), ...cells.map((text) => made("td", text, "chat-cell")));
+      row.append(Object.assign(made("th", `${at + 1} ${theirs?.same ? "=" : "≠"}`), { scope: "row" }), ...cells.map((text) => made("td", text, "chat-cell")));
       row.querySelectorAll("td").forEach((cell, place) => {
         cell.dataset.label = ["this checkout", "base"][place];
       });
